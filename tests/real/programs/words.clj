@@ -1,0 +1,17 @@
+;; Clojure compiles this at start-up: macros, protocols, lazy sequences, multimethods, atoms, exceptions.
+(defprotocol Area (area [shape]))
+(defrecord Square [side] Area (area [_] (* side side)))
+(defrecord Disc [radius] Area (area [_] (* 3 radius radius)))
+(defmulti describe :kind)
+(defmethod describe :even [{:keys [n]}] (str n " is even"))
+(defmethod describe :odd [{:keys [n]}] (str n " is odd"))
+(defmacro twice [form] `(do ~form ~form))
+(def total (atom 0))
+(defn primes [] (letfn [(sieve [[p & more]] (lazy-seq (cons p (sieve (remove #(zero? (mod % p)) more)))))] (sieve (iterate inc 2))))
+(doseq [shape (map (fn [n] (if (odd? n) (->Square n) (->Disc n))) (range 200))]
+  (twice (swap! total + (area shape))))
+(println @total)
+(println (take 60 (primes)))
+(println (map describe (map (fn [n] {:kind (if (even? n) :even :odd) :n n}) (range 5))))
+(println (->> (range 3000) (map str) (group-by count) (sort) (map (fn [[k v]] [k (count v)]))))
+(println (try (/ 1 0) (catch ArithmeticException e (.getMessage e)) (finally (println "finally"))))
