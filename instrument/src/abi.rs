@@ -1,0 +1,206 @@
+//! The contract between woven code, the Java runtime class, the agent and every reader of a
+//! recording: names and signatures of the runtime's methods, and the shape of the arena.
+//!
+//! `runtime-java/` mirrors the numbers here as Java constants; a test compares the two.
+
+/// Internal name of the runtime class, defined in java.base (loader null).
+pub const RUNTIME: &str = "java/lang/CProfRuntime";
+
+/// The methods of the runtime class that woven code calls. `n` is the address of the frame's node
+/// (for leaf methods biased, see [`LEAF_BIAS`]), `p` the address of the node that was current when the
+/// frame was entered. Until the runtime is switched on they do nothing, `current` answers the [`header::EARLY`] node and
+/// `enter` and `leaf` the [`JUNK`] node, so that frames which outlive the switch need no test: they count into junk, and what
+/// they call afterwards hangs below the thread's root.
+pub mod call {
+    /// `current()J`: the thread's current node; leases a tree to a thread that has none.
+    pub const CURRENT: (&str, &str) = ("current", "()J");
+    /// `enter(p, mid)`: finds or makes the child, counts the call, publishes the child as current.
+    pub const ENTER: (&str, &str) = ("enter", "(JI)J");
+    /// `enterRoot(p, mid)`: as `enter`, for a method named by `root=`.
+    pub const ENTER_ROOT: (&str, &str) = ("enterRoot", "(JI)J");
+    /// `leaf(mid)`: as `enter` on the current node, publishing nothing; answers the biased address.
+    pub const LEAF: (&str, &str) = ("leaf", "(I)J");
+    /// `leafRoot(mid)`: as `leaf`, for a method named by `root=`.
+    pub const LEAF_ROOT: (&str, &str) = ("leafRoot", "(I)J");
+    /// `leave(p)`: publishes `p`.
+    pub const LEAVE: (&str, &str) = ("leave", "(J)V");
+    /// `unwind(n, p, where)`: an exception leaves the frame: records it, publishes `p`.
+    pub const UNWIND: (&str, &str) = ("unwind", "(JJI)V");
+    /// `caught(n, where)`: a handler of the frame's own runs: records it, publishes `n`.
+    pub const CAUGHT: (&str, &str) = ("caught", "(JI)V");
+    /// `count(n, offset)`: adds 1 to the counter at byte `offset` of the node.
+    pub const COUNT: (&str, &str) = ("count", "(JI)V");
+    /// `count1(n)` … `count12(n)`: as `count`, for counters 1 … 12.
+    pub const COUNT_FIXED: u16 = 12;
+    /// `site(n, site)`: the frame is about to execute a bytecode that may run other code; site = bci + 1.
+    pub const SITE: (&str, &str) = ("site", "(JI)V");
+    /// `start()`: switches counting on; in the prologue of `System.initPhase1`.
+    pub const START: (&str, &str) = ("start", "()V");
+    /// `end()`: gives the current thread's tree back; where a thread's last method returns.
+    pub const END: (&str, &str) = ("end", "()V");
+}
+
+/// Instance fields of type long (synthetic) that the agent adds to `java.lang.Thread`: the address of the current node
+/// (0: none yet), and the address of the root of the leased tree (0: none).
+pub const THREAD_NODE: &str = "cprof$node";
+/// See [`THREAD_NODE`].
+pub const THREAD_TREE: &str = "cprof$tree";
+
+/// References in the arena are u32, in units of this many bytes from the arena's base.
+pub const UNIT: u64 = 8;
+
+// ---- the arena: one file, or anonymous memory of the same shape ----
+// 0            header page
+// JUNK         a node that counts nothing anybody reads (muted threads)
+// METHODS      u32 per method id
+// CHUNKS ..    chunks, one after the other up to header.top
+
+/// First word of the header page. Its top bit is set, so that no method id equals it: reference 0, the value of an
+/// empty child slot, points here, and one compare on the entry path serves for "empty" as for "another method".
+pub const MAGIC: u32 = 0xC0DE_CF01;
+/// Version of everything in this module; readers refuse others.
+pub const LAYOUT_VERSION: u32 = 1;
+
+/// Byte offsets in the header page.
+pub mod header {
+    /// u32 MAGIC
+    pub const MAGIC: u64 = 0;
+    /// u32 LAYOUT_VERSION
+    pub const VERSION: u64 = 4;
+    /// u64: offset of the first free byte; the runtime advances it by compare-and-set.
+    pub const TOP: u64 = 8;
+    /// u64: bytes of the arena that ordinary nodes may use; the agent raises it. [`super::RESERVE`] bytes more are safe to
+    /// touch, for overflow nodes.
+    pub const LIMIT: u64 = 16;
+    /// u64: when `top` would pass it, new contexts fold into overflow nodes (max-memory=/max-nodes=).
+    pub const SOFT_LIMIT: u64 = 24;
+    /// u64: calls that found no room at all, not even in an overflow node. Non-zero: the profile is incomplete.
+    pub const LOST: u64 = 32;
+    /// u32: address unit reference of the newest tree root; roots are chained by [`super::root::NEXT`].
+    pub const TREES: u64 = 40;
+    /// u32: number of trees.
+    pub const TREE_COUNT: u64 = 44;
+    /// u32 flags: bit 0 call sites are distinguished, bit 1 recursion=fold, bit 2 root= given, bit 3 overflow happened
+    pub const FLAGS: u64 = 48;
+    /// u32: depth= (0: unlimited)
+    pub const DEPTH: u64 = 52;
+    /// u32: number of method ids handed out + 1
+    pub const METHOD_COUNT: u64 = 56;
+    /// u64: max-nodes= (0: unlimited)
+    pub const MAX_NODES: u64 = 64;
+    /// u64: nodes in all trees; counted only with max-nodes=.
+    pub const NODES: u64 = 72;
+    /// An empty node without counters: current in frames that were entered before counting was switched on.
+    pub const EARLY: u64 = 256;
+    /// Number of free lists.
+    pub const FREE_LISTS: u64 = 64;
+    /// 64 × u64: free lists of trees by thread-name hash: low 32 bits reference, high 32 bits a tag against ABA.
+    pub const FREE_TREES: u64 = 512;
+}
+
+/// The junk node and its size: room for the largest node.
+pub const JUNK: u64 = 4096;
+/// See [`JUNK`].
+pub const JUNK_SIZE: u64 = 256 * 1024;
+/// Table of methods, one u32 per id: bits 0..=13 number of counters, [`METHOD_LEAF`]. Written by the agent before the
+/// woven class reaches the JVM.
+pub const METHODS: u64 = JUNK + JUNK_SIZE;
+/// Method ids are 16 .. MAX_METHODS (smaller first words are object kinds).
+pub const MAX_METHODS: u32 = 4 << 20;
+/// Bit in the method table: the method is a leaf, its node has no child slots.
+pub const METHOD_LEAF: u32 = 1 << 31;
+/// Most counters of one method, so that its node fits [`JUNK_SIZE`] and the method table.
+pub const MAX_COUNTERS: u16 = 16_000;
+/// Bytes beyond [`header::LIMIT`] that are safe to touch.
+pub const RESERVE: u64 = 4 << 20;
+/// Chunks begin at multiples of this. A chunk whose first word is 0 was taken but never used (its thread ran out of stack at
+/// that very moment): a reader goes on this many bytes further.
+pub const CHUNK_ALIGN: u64 = 4096;
+/// Where chunks begin.
+pub const CHUNKS: u64 = METHODS + 4 * MAX_METHODS as u64;
+/// First method id.
+pub const FIRST_METHOD: u32 = 16;
+
+/// Kinds of objects in a chunk, in their first u32; 16 and more: a node of that method.
+pub mod kind {
+    /// Nothing more in this chunk.
+    pub const END: u32 = 0;
+    /// 24 bytes: kind, u32 where, u32 next (reference), u32 pad, u64 count. `where`: bytecode index; bit 31: caught
+    /// in the method itself (else the exception left it).
+    pub const DEPARTURE: u32 = 1;
+    /// Chunk header, 16 bytes: kind, u32 tree reference, u64 size in bytes, header included.
+    pub const CHUNK: u32 = 2;
+    /// The root of a tree, see [`super::root`].
+    pub const ROOT: u32 = 3;
+    /// An index table (old ones stay as garbage): kind, u32 number of entries (a power of two), then u32 references.
+    /// Padded to 8 bytes. Finds (parent, method, site).
+    pub const INDEX: u32 = 4;
+    /// A thread's name: kind, u32 length in bytes, u32 hash, u32 flags (bit 0: UTF-16 else Latin-1), then the bytes, padded to 8.
+    pub const LABEL: u32 = 5;
+    /// Overflow marker node: as a node without counters; parent of a tree's overflow nodes.
+    pub const OVERFLOW: u32 = 6;
+    /// As [`OVERFLOW`]: parent of what ran outside the `root=` methods.
+    pub const OUTSIDE: u32 = 7;
+}
+
+/// A node: byte offsets.
+pub mod node {
+    /// u32 method id; written last (release), so that a reader never sees half a node.
+    pub const METHOD: u64 = 0;
+    /// u32 call site in the parent: bci + 1; 0 when sites are merged.
+    pub const SITE: u64 = 4;
+    /// u32 reference of the parent.
+    pub const PARENT: u64 = 8;
+    /// u32 reference of the newest departure record; 0 none.
+    pub const DEPARTURES: u64 = 12;
+    /// Not in leaf nodes: u32 the site being executed now (sites=on), u32 unused, then the child slots.
+    pub const CURRENT_SITE: u64 = 16;
+    /// u32 × SLOTS: a direct-mapped cache of children; slot = method id & (SLOTS - 1).
+    pub const CHILDREN: u64 = 24;
+    /// Number of child slots.
+    pub const SLOTS: u64 = 16;
+    /// u64 counters of a node with slots. Counter 0 counts calls.
+    pub const COUNTERS: u64 = CHILDREN + 4 * SLOTS;
+    /// u64 counters of a leaf's node.
+    pub const LEAF_COUNTERS: u64 = 16;
+    /// What `leaf()` subtracts from the node's address, so that the same `count` offsets serve both shapes.
+    pub const LEAF_BIAS: u64 = COUNTERS - LEAF_COUNTERS;
+}
+
+/// A tree's root: a node (kind [`kind::ROOT`], slots as in [`node`]) with this instead of counters.
+pub mod root {
+    use super::node::COUNTERS;
+    /// u32 reference of the next older root
+    pub const NEXT: u64 = COUNTERS;
+    /// u32 reference of the next in the free list
+    pub const NEXT_FREE: u64 = COUNTERS + 4;
+    /// u32 reference of the label (the first lessee's name)
+    pub const LABEL: u64 = COUNTERS + 8;
+    /// u32 flags: bit 0 leased now; bit 1 leased to several names that differ in digits only; bit 2 to any names; bit 3 virtual threads
+    pub const FLAGS: u64 = COUNTERS + 12;
+    /// u32 reference of the index table
+    pub const INDEX: u64 = COUNTERS + 16;
+    /// u32 number of entries used in the index
+    pub const INDEX_USED: u64 = COUNTERS + 20;
+    /// u64 address of the next free byte in the tree's chunk
+    pub const FREE: u64 = COUNTERS + 24;
+    /// u64 address of the chunk's end
+    pub const FREE_END: u64 = COUNTERS + 32;
+    /// u32 size of the last chunk taken
+    pub const CHUNK_SIZE: u64 = COUNTERS + 40;
+    /// u32 reference of the OVERFLOW node, 0 none
+    pub const OVERFLOW: u64 = COUNTERS + 44;
+    /// u32 reference of the OUTSIDE node, 0 none
+    pub const OUTSIDE: u64 = COUNTERS + 48;
+    /// u32 how many threads have leased the tree
+    pub const LEASES: u64 = COUNTERS + 52;
+    /// u32 nodes in the tree
+    pub const NODES: u64 = COUNTERS + 56;
+    /// size of a root in bytes
+    pub const SIZE: u64 = COUNTERS + 64;
+}
+
+/// Size in bytes of a node of a method with this many counters.
+pub const fn node_size(counters: u16, leaf: bool) -> u64 {
+    8 * counters as u64 + if leaf { node::LEAF_COUNTERS } else { node::COUNTERS }
+}

@@ -1,0 +1,198 @@
+//! Reading class files (JVMS chapter 4): one pass that finds where things are, and no more.
+//!
+//! Nothing is copied out of the bytes. Lengths and indexes are never trusted: every access is checked and answers an
+//! [`Error`] that says where.
+
+mod annotations;
+mod code;
+mod cursor;
+pub mod instructions;
+pub mod mutf8;
+pub mod opcode;
+mod pool;
+
+pub(crate) use annotations::{Position, type_annotation_positions};
+pub use code::{Code, Handler};
+pub(crate) use cursor::Cursor;
+pub use cursor::Error;
+pub use pool::{MemberRef, Pool, tag};
+
+use std::borrow::Cow;
+
+/// Access flags used here (JVMS tables 4.1-B, 4.6-A).
+pub mod access {
+    /// Declared `static`.
+    pub const STATIC: u16 = 0x0008;
+    /// Declared `native`.
+    pub const NATIVE: u16 = 0x0100;
+    /// Is an interface.
+    pub const INTERFACE: u16 = 0x0200;
+    /// Declared `abstract`.
+    pub const ABSTRACT: u16 = 0x0400;
+}
+
+/// A class file, parsed in place.
+#[derive(Debug)]
+pub struct ClassFile<'a> {
+    /// The whole file.
+    pub bytes: &'a [u8],
+    /// Major version: 45 … 69 for Java 1.1 … 25.
+    pub major: u16,
+    /// The constant pool.
+    pub pool: Pool<'a>,
+    /// Access flags of the class.
+    pub access: u16,
+    /// Pool index of this class.
+    pub this_index: u16,
+    /// Pool index of the superclass; 0 for `java.lang.Object` and modules.
+    pub super_index: u16,
+    interfaces: Vec<u16>,
+    /// The methods, in file order.
+    pub methods: Vec<Method<'a>>,
+    /// Offset of `methods_count`.
+    pub(crate) methods_at: usize,
+    /// Offset of the class's `attributes_count`.
+    pub(crate) attributes_at: usize,
+}
+
+/// One method of a class file.
+#[derive(Debug, Clone)]
+pub struct Method<'a> {
+    /// Position in the class file's method table.
+    pub index: u16,
+    /// Access flags.
+    pub access: u16,
+    /// Name in modified UTF-8.
+    pub name: &'a [u8],
+    /// Descriptor in modified UTF-8.
+    pub descriptor: &'a [u8],
+    /// Where the `method_info` starts and ends in the file.
+    pub(crate) span: (usize, usize),
+    /// Contents of the Code attribute, its offset in the file; `None` for native and abstract methods.
+    pub(crate) code: Option<(usize, &'a [u8])>,
+}
+
+impl Method<'_> {
+    /// The name, decoded.
+    pub fn name_str(&self) -> Cow<'_, str> {
+        mutf8::decode(self.name)
+    }
+
+    /// The descriptor, decoded.
+    pub fn descriptor_str(&self) -> Cow<'_, str> {
+        mutf8::decode(self.descriptor)
+    }
+
+    /// Whether the method has bytecode.
+    pub fn has_code(&self) -> bool {
+        self.code.is_some()
+    }
+}
+
+impl<'a> ClassFile<'a> {
+    /// Parses a class file. Whatever follows the class's last attribute is an error, as for the JVM.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        let mut c = Cursor::new(bytes, 0);
+        if c.u4()? != 0xCAFE_BABE {
+            return Err(Error::new(0, "not a class file"));
+        }
+        let _minor = c.u2()?;
+        let major = c.u2()?;
+        let pool = Pool::parse(&mut c)?;
+        let access = c.u2()?;
+        let this_index = c.u2()?;
+        let super_index = c.u2()?;
+        let count = c.u2()? as usize;
+        let mut interfaces = Vec::with_capacity(count.min(256));
+        for _ in 0..count {
+            interfaces.push(c.u2()?);
+        }
+        for _ in 0..c.u2()? {
+            c.skip(6)?; // access, name, descriptor
+            skip_attributes(&mut c)?;
+        }
+        let methods_at = c.at();
+        let count = c.u2()?;
+        let mut methods = Vec::with_capacity((count as usize).min(bytes.len() / 8));
+        for index in 0..count {
+            methods.push(Self::method(&mut c, &pool, index)?);
+        }
+        let attributes_at = c.at();
+        skip_attributes(&mut c)?;
+        if c.at() != bytes.len() {
+            return Err(Error::new(c.at(), "bytes after the end of the class"));
+        }
+        pool.class_name(this_index)?;
+        Ok(Self { bytes, major, pool, access, this_index, super_index, interfaces, methods, methods_at, attributes_at })
+    }
+
+    fn method(c: &mut Cursor<'a>, pool: &Pool<'a>, index: u16) -> Result<Method<'a>, Error> {
+        let start = c.at();
+        let access = c.u2()?;
+        let name = pool.utf8(c.u2()?)?;
+        let descriptor = pool.utf8(c.u2()?)?;
+        let mut code = None;
+        for _ in 0..c.u2()? {
+            let attribute = pool.utf8(c.u2()?)?;
+            let length = c.u4()? as usize;
+            let at = c.at();
+            let content = c.take(length)?;
+            if attribute == b"Code" {
+                if code.is_some() {
+                    return Err(Error::new(at, "a method with two Code attributes"));
+                }
+                code = Some((at, content));
+            }
+        }
+        Ok(Method { index, access, name, descriptor, span: (start, c.at()), code })
+    }
+
+    /// Internal name (`java/lang/String`), modified UTF-8.
+    pub fn name(&self) -> &'a [u8] {
+        self.pool.class_name(self.this_index).unwrap_or(b"?")
+    }
+
+    /// Internal name, decoded.
+    pub fn name_str(&self) -> Cow<'a, str> {
+        mutf8::decode(self.name())
+    }
+
+    /// Internal name of the superclass, if there is one.
+    pub fn super_name(&self) -> Option<&'a [u8]> {
+        self.pool.class_name(self.super_index).ok()
+    }
+
+    /// Internal names of the direct superinterfaces.
+    pub fn interfaces(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
+        self.interfaces.iter().filter_map(|&i| self.pool.class_name(i).ok())
+    }
+
+    /// The Code attribute of a method, parsed; `None` for native and abstract methods.
+    pub fn code(&self, method: &Method<'a>) -> Result<Option<Code<'a>>, Error> {
+        method.code.map(|(at, content)| Code::parse(content, at)).transpose()
+    }
+
+    /// Name in the SourceFile attribute (JVMS §4.7.10), if present.
+    pub fn source_file(&self) -> Option<Cow<'a, str>> {
+        let mut c = Cursor::new(self.bytes, self.attributes_at);
+        for _ in 0..c.u2().ok()? {
+            let name = self.pool.utf8(c.u2().ok()?).ok()?;
+            let length = c.u4().ok()? as usize;
+            let content = c.take(length).ok()?;
+            if name == b"SourceFile" {
+                let index = u16::from_be_bytes(content.try_into().ok()?);
+                return self.pool.utf8(index).ok().map(mutf8::decode);
+            }
+        }
+        None
+    }
+}
+
+fn skip_attributes(c: &mut Cursor<'_>) -> Result<(), Error> {
+    for _ in 0..c.u2()? {
+        c.skip(2)?;
+        let length = c.u4()? as usize;
+        c.skip(length)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,347 @@
+//! The control flow of one method: basic blocks and edges.
+//!
+//! A block ends at a branch, switch, return or athrow, as in the articles' Default BBA (Binder et al.), and before a
+//! jump target or handler. An invoke does not end a block. One exception to the rule: a constructor's call of
+//! `super(...)` or `this(...)` ends its block, because no handler may cover it (JVMS §4.10.1.6), so that what leaves it
+//! by an exception has to be derived from what entered and what came out.
+
+mod throws;
+
+use crate::classfile::instructions::Instructions;
+use crate::classfile::opcode::op;
+use crate::classfile::{ClassFile, Code, Error, Method, access};
+
+/// Marks on bytecode indices.
+pub mod mark {
+    /// An instruction starts here.
+    pub const START: u8 = 1;
+    /// A basic block starts here.
+    pub const LEADER: u8 = 2;
+    /// A branch or switch leads here.
+    pub const TARGET: u8 = 4;
+    /// An exception handler starts here.
+    pub const HANDLER: u8 = 8;
+    /// The instruction may throw, or run other code (resolution, class initialisation, a call).
+    pub const THROWS: u8 = 16;
+    /// The instruction physically before this one never passes control to it, not even as a jsr whose subroutine
+    /// returns.
+    pub const CUT_OFF: u8 = 32;
+    /// The constructor's call of super(...) or this(...).
+    pub const SUPER_CALL: u8 = 64;
+}
+
+/// A basic block: bytecode indices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// First instruction.
+    pub start: u32,
+    /// End, exclusive.
+    pub end: u32,
+    /// Last instruction.
+    pub last: u32,
+    /// Number of loops around the block, as far as backward jumps tell.
+    pub depth: u16,
+    /// Some instruction in it may throw or run other code.
+    pub throws: bool,
+    /// In a constructor, `this` is not yet initialised in it.
+    pub uninitialised: bool,
+}
+
+/// How control passes along an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EdgeKind {
+    /// Into the method: from EXIT to the first block.
+    Entry,
+    /// Into the block that follows.
+    Fall,
+    /// A jump: a branch taken, goto, jsr.
+    Taken,
+    /// A switch to one of its targets; one edge for each distinct target.
+    Case,
+    /// Out of the method by a return instruction: to EXIT.
+    Return,
+    /// Into an exception handler: from EXIT.
+    Handler,
+    /// An exception out of a constructor's super() or this() call: to EXIT.
+    SuperThrow,
+    /// Out of a subroutine by `ret` (to EXIT), or back from it after a `jsr` (from EXIT).
+    Subroutine,
+}
+
+/// An edge between blocks, given by their numbers; the number of blocks stands for EXIT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowEdge {
+    /// Block it leaves.
+    pub from: u32,
+    /// Block it enters.
+    pub to: u32,
+    /// How.
+    pub kind: EdgeKind,
+}
+
+/// The flow graph of a method. Reused from method to method, for speed.
+#[derive(Debug, Default)]
+pub struct Graph {
+    /// Marks by bytecode index, one more than the code has bytes.
+    pub marks: Vec<u8>,
+    /// The blocks, in code order.
+    pub blocks: Vec<Block>,
+    /// The edges; of one block, in the order of its last instruction's targets.
+    pub edges: Vec<FlowEdge>,
+    /// No instruction may throw or run other code.
+    pub leaf: bool,
+    /// Local 0 is stored to.
+    pub stores_this: bool,
+    /// Locals that long and double values are stored to, each once.
+    pub wide_stores: Vec<u16>,
+    block_at: Vec<u32>,
+    switch_targets: Vec<u32>,
+}
+
+/// What the analysis has to know of the class and method around the code.
+pub(crate) struct Context<'c, 'a> {
+    pub(crate) class: &'c ClassFile<'a>,
+    pub(crate) code: &'c Code<'a>,
+    /// Local 0 is `this` wherever it is loaded.
+    pub(crate) this_in_0: bool,
+}
+
+impl Graph {
+    /// The number that stands for EXIT in edges.
+    pub fn exit(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+
+    /// The block that starts at `bci`.
+    pub fn block_at(&self, bci: u32) -> u32 {
+        self.block_at[bci as usize]
+    }
+
+    /// Analyses a method, replacing what was here.
+    ///
+    /// # Errors
+    /// Malformed code: unknown opcodes, jumps into an instruction or out of the code, code that runs off its end.
+    pub fn analyse<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>, code: &Code<'a>) -> Result<(), Error> {
+        let is_constructor = method.name == b"<init>" && class.super_index != 0;
+        self.stores_this = self.mark_leaders(class, code, is_constructor)?;
+        self.mark_handlers(code)?;
+        let context = Context { class, code, this_in_0: method.access & access::STATIC == 0 && !self.stores_this };
+        self.find_blocks(&context)?;
+        self.find_edges(code)?;
+        if is_constructor {
+            self.find_uninitialised(code);
+        }
+        self.find_loop_depths();
+        Ok(())
+    }
+
+    fn mark_target(&mut self, target: i64, at: usize) -> Result<(), Error> {
+        match usize::try_from(target).ok().filter(|&t| t + 1 < self.marks.len()) {
+            Some(target) => {
+                self.marks[target] |= mark::LEADER | mark::TARGET;
+                Ok(())
+            }
+            None => Err(Error::new(at, "a jump out of the method")),
+        }
+    }
+
+    /// Marks instruction starts, leaders and super() calls; answers whether local 0 is ever stored to.
+    fn mark_leaders(&mut self, class: &ClassFile<'_>, code: &Code<'_>, is_constructor: bool) -> Result<bool, Error> {
+        self.marks.clear();
+        self.marks.resize(code.bytes.len() + 1, 0);
+        self.marks[0] = mark::LEADER;
+        self.wide_stores.clear();
+        let mut stores_0 = false;
+        let mut pending_new = 0u32;
+        for instruction in Instructions::new(code.bytes, code.at) {
+            let i = instruction?;
+            let bci = i.bci as usize;
+            let next = bci + i.bytes.len();
+            self.marks[bci] |= mark::START;
+            match i.opcode {
+                op::IFEQ..=op::JSR | op::IFNULL | op::IFNONNULL | op::GOTO_W | op::JSR_W => {
+                    self.mark_target(i.jump_target().unwrap_or(-1), code.at + bci)?;
+                    self.marks[next] |= mark::LEADER;
+                }
+                op::TABLESWITCH | op::LOOKUPSWITCH => {
+                    for target in i.switch_targets() {
+                        self.mark_target(target, code.at + bci)?;
+                    }
+                    self.marks[next] |= mark::LEADER;
+                }
+                op::IRETURN..=op::RETURN | op::ATHROW | op::RET => self.marks[next] |= mark::LEADER,
+                op::ISTORE..=op::ASTORE_3 => {
+                    let local = i.local().unwrap_or(0);
+                    stores_0 |= local == 0;
+                    let wide = matches!(
+                        i.opcode,
+                        op::LSTORE | op::DSTORE | op::LSTORE_0..=op::LSTORE_3 | op::DSTORE_0..=op::DSTORE_3
+                    );
+                    if wide && !self.wide_stores.contains(&local) {
+                        self.wide_stores.push(local);
+                    }
+                }
+                op::NEW if is_constructor => pending_new += 1,
+                op::INVOKESPECIAL if is_constructor => {
+                    // Compilers finish an object in the order they began it, so that an <init> without a `new`
+                    // before it is the constructor's own.
+                    if class.pool.member(i.u2())?.name == b"<init>" {
+                        if pending_new == 0 {
+                            self.marks[bci] |= mark::SUPER_CALL;
+                            self.marks[next] |= mark::LEADER;
+                        }
+                        pending_new = pending_new.saturating_sub(1);
+                    }
+                }
+                _ => {}
+            }
+            if i.is_unconditional() && !matches!(i.opcode, op::JSR | op::JSR_W) {
+                self.marks[next] |= mark::CUT_OFF;
+            }
+        }
+        Ok(stores_0)
+    }
+
+    fn mark_handlers(&mut self, code: &Code<'_>) -> Result<(), Error> {
+        for handler in code.handlers() {
+            match self.marks.get_mut(handler.target as usize) {
+                Some(marks) if (handler.target as usize) < code.bytes.len() => {
+                    *marks |= mark::LEADER | mark::HANDLER;
+                }
+                _ => return Err(Error::new(code.at, "an exception handler out of the method")),
+            }
+            if handler.start >= handler.end || handler.end as usize > code.bytes.len() {
+                return Err(Error::new(code.at, "an exception range out of the method"));
+            }
+        }
+        Ok(())
+    }
+
+    fn find_blocks(&mut self, context: &Context<'_, '_>) -> Result<(), Error> {
+        let code = context.code;
+        self.blocks.clear();
+        self.block_at.clear();
+        self.block_at.resize(code.bytes.len(), u32::MAX);
+        self.leaf = true;
+        let mut recent = throws::Recent::default();
+        for instruction in Instructions::new(code.bytes, code.at) {
+            let i = instruction?;
+            let bci = i.bci as usize;
+            if self.marks[bci] & mark::LEADER != 0 {
+                self.block_at[bci] = self.blocks.len() as u32;
+                let new = Block { start: i.bci, end: 0, last: 0, depth: 0, throws: false, uninitialised: false };
+                self.blocks.push(new);
+                recent = throws::Recent::default();
+            }
+            let throws = throws::may_throw(context, &i, &recent)?;
+            recent.push(i);
+            if let Some(block) = self.blocks.last_mut() {
+                block.end = i.bci + i.bytes.len() as u32;
+                block.last = i.bci;
+                block.throws |= throws;
+            }
+            if throws {
+                self.marks[bci] |= mark::THROWS;
+                self.leaf = false;
+            }
+        }
+        let inside = |&m: &u8| m & mark::LEADER != 0 && m & mark::START == 0;
+        match self.marks[..code.bytes.len()].iter().position(inside) {
+            Some(bci) => Err(Error::new(code.at + bci, "a jump or handler that leads into an instruction")),
+            None => Ok(()),
+        }
+    }
+
+    fn find_edges(&mut self, code: &Code<'_>) -> Result<(), Error> {
+        let exit = self.exit();
+        self.edges.clear();
+        self.edges.push(FlowEdge { from: exit, to: 0, kind: EdgeKind::Entry });
+        for from in 0..exit {
+            let block = self.blocks[from as usize];
+            if self.marks[block.start as usize] & mark::HANDLER != 0 {
+                self.edges.push(FlowEdge { from: exit, to: from, kind: EdgeKind::Handler });
+            }
+            let Some(last) = Instructions::from(code.bytes, block.last, code.at).next().transpose()? else { continue };
+            let push = |edges: &mut Vec<FlowEdge>, to, kind| edges.push(FlowEdge { from, to, kind });
+            let mut falls = !last.is_unconditional();
+            match last.opcode {
+                op::JSR | op::JSR_W => {
+                    let to = self.block_at[last.jump_target().unwrap_or(0) as usize];
+                    push(&mut self.edges, to, EdgeKind::Taken);
+                    if (block.end as usize) < code.bytes.len() {
+                        self.edges.push(FlowEdge { from: exit, to: from + 1, kind: EdgeKind::Subroutine });
+                    }
+                }
+                op::IFEQ..=op::GOTO | op::IFNULL | op::IFNONNULL | op::GOTO_W => {
+                    let to = self.block_at[last.jump_target().unwrap_or(0) as usize];
+                    push(&mut self.edges, to, EdgeKind::Taken);
+                }
+                op::TABLESWITCH | op::LOOKUPSWITCH => {
+                    self.switch_targets.clear();
+                    self.switch_targets.extend(last.switch_targets().map(|t| self.block_at[t as usize]));
+                    self.switch_targets.sort_unstable();
+                    self.switch_targets.dedup();
+                    for &to in &self.switch_targets {
+                        push(&mut self.edges, to, EdgeKind::Case);
+                    }
+                }
+                op::IRETURN..=op::RETURN => push(&mut self.edges, exit, EdgeKind::Return),
+                op::RET => push(&mut self.edges, exit, EdgeKind::Subroutine),
+                op::ATHROW => {}
+                _ => falls = true,
+            }
+            if self.marks[block.last as usize] & mark::SUPER_CALL != 0 {
+                push(&mut self.edges, exit, EdgeKind::SuperThrow);
+            }
+            if falls {
+                if from + 1 == exit {
+                    return Err(Error::new(code.at + block.last as usize, "code that runs off its end"));
+                }
+                push(&mut self.edges, from + 1, EdgeKind::Fall);
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows `this` from the entry to the super() or this() calls.
+    fn find_uninitialised(&mut self, code: &Code<'_>) {
+        self.blocks[0].uninitialised = true;
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for edge in &self.edges {
+                let leaves = matches!(edge.kind, EdgeKind::Fall | EdgeKind::Taken | EdgeKind::Case);
+                if leaves && self.blocks[edge.from as usize].uninitialised {
+                    let from = &self.blocks[edge.from as usize];
+                    let initialises = self.marks[from.last as usize] & mark::SUPER_CALL != 0;
+                    let to = &mut self.blocks[edge.to as usize];
+                    if !initialises && !to.uninitialised {
+                        to.uninitialised = true;
+                        changed = true;
+                    }
+                }
+            }
+            for handler in code.handlers() {
+                let range = u32::from(handler.start)..u32::from(handler.end);
+                let covers = |b: &Block| b.uninitialised && b.start < range.end && b.end > range.start;
+                let target = self.block_at[handler.target as usize] as usize;
+                if !self.blocks[target].uninitialised && self.blocks.iter().any(covers) {
+                    self.blocks[target].uninitialised = true;
+                    changed = true;
+                }
+            }
+        }
+    }
+
+    /// Every backward jump is taken for a loop from its target to itself.
+    fn find_loop_depths(&mut self) {
+        for e in 0..self.edges.len() {
+            let FlowEdge { from, to, kind } = self.edges[e];
+            if matches!(kind, EdgeKind::Taken | EdgeKind::Case) && to <= from {
+                for block in &mut self.blocks[to as usize..=from as usize] {
+                    block.depth = block.depth.saturating_add(1);
+                }
+            }
+        }
+    }
+}

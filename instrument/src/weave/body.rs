@@ -1,0 +1,415 @@
+//! The new code of a method: the program's instructions with the injected ones between them, and where everything went.
+
+use super::SkipReason;
+use super::pool::NewConstants;
+use super::placement::{NONE, Placement};
+use super::sequences::{Call, Emitter, Locals, local};
+use super::{Options, Treatment};
+use crate::classfile::instructions::{Instruction, Instructions};
+use crate::classfile::opcode::op;
+use crate::classfile::{Code, Error};
+use crate::flow::{Graph, mark};
+use crate::probes::Level;
+
+/// What is decided about a method before its code is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Design {
+    pub(super) id: u32,
+    /// The method has no node of its own to publish: see [`Graph::leaf`].
+    pub(super) leaf: bool,
+    pub(super) level: Level,
+    pub(super) treatment: Treatment,
+    /// The injected locals stand here; the program's, from this index on, move up.
+    pub(super) insert_at: u16,
+    /// By how much they move.
+    pub(super) shift: u16,
+}
+
+impl Design {
+    /// Whether `n` is kept in a local.
+    pub(super) fn keeps_node(&self) -> bool {
+        self.shift > 0
+    }
+
+    fn locals(&self) -> Locals {
+        let first = self.insert_at;
+        Locals { n: first, p: first.saturating_add(2), w: first.saturating_add(4) }
+    }
+}
+
+/// A jump whose offset is filled in when all positions are known.
+#[derive(Debug, Clone, Copy)]
+struct Jump {
+    /// Position of the instruction that offsets count from.
+    from: u32,
+    /// Position of the offset.
+    operand: u32,
+    /// The offset has 32 bits.
+    wide: bool,
+    /// The pad it leads to; else the block.
+    pad: Option<u32>,
+    /// The block it leads to.
+    block: u32,
+    /// The block it comes from; EXIT for the `goto` that leads around pads.
+    source: u32,
+}
+
+/// A range that one of the injected catch-any handlers covers: positions in the new code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Covered {
+    pub(super) start: u32,
+    pub(super) end: u32,
+    /// `this` is not yet initialised in it.
+    pub(super) uninitialised: bool,
+}
+
+/// The new code and the positions of the old code in it. Reused from method to method.
+#[derive(Debug, Default)]
+pub(super) struct Body {
+    /// The new code.
+    pub(super) out: Vec<u8>,
+    /// By bytecode index: where control arrives by a jump; for the code's length, the end of the program's part.
+    pub(super) arrival: Vec<u32>,
+    /// By bytecode index: the instruction itself.
+    pub(super) instruction: Vec<u32>,
+    /// By bytecode index: right behind the instruction before it.
+    pub(super) behind: Vec<u32>,
+    /// First position after the entry sequence.
+    pub(super) entry_end: u32,
+    /// What the injected handlers cover.
+    pub(super) covered: Vec<Covered>,
+    /// Position of the injected handler for initialised (0) and uninitialised (1) `this`, if there is one.
+    pub(super) handlers: [Option<u32>; 2],
+    jumps: Vec<Jump>,
+    /// Blocks whose jump is written as goto_w or jsr_w.
+    far: Vec<u32>,
+}
+
+/// The inputs that stay the same while a method's code is written.
+pub(super) struct Source<'s, 'a> {
+    pub(super) code: &'s Code<'a>,
+    pub(super) graph: &'s Graph,
+    pub(super) design: Design,
+    pub(super) options: &'s Options,
+    /// The class file has stack maps (version 50 and later), so that no two may fall on one position.
+    pub(super) frame_at_0: bool,
+}
+
+impl Body {
+    /// Writes the code; jumps that do not reach are made long and the code written again until all do.
+    pub(super) fn write(
+        &mut self,
+        source: &Source<'_, '_>,
+        placement: &mut Placement,
+        constants: &mut NewConstants,
+    ) -> Result<(), SkipReason> {
+        self.far.clear();
+        loop {
+            self.write_once(source, placement, constants)?;
+            if self.out.len() > 65535 {
+                return Err(SkipReason::TooLarge);
+            }
+            let far_before = (self.far.len(), placement.pads.len());
+            self.resolve_jumps(source, placement)?;
+            if far_before == (self.far.len(), placement.pads.len()) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn write_once(
+        &mut self,
+        source: &Source<'_, '_>,
+        placement: &mut Placement,
+        constants: &mut NewConstants,
+    ) -> Result<(), Error> {
+        let &Source { code, graph, design, .. } = source;
+        let Self { out, arrival, instruction, behind, covered, handlers, jumps, far, entry_end } = self;
+        out.clear();
+        jumps.clear();
+        for positions in [&mut *arrival, &mut *instruction, &mut *behind] {
+            positions.clear();
+            positions.resize(code.bytes.len() + 1, 0);
+        }
+        let publishes = !design.leaf;
+        let precise = design.level == Level::Precise;
+        let mut emit = Emitter { out, constants, locals: design.locals() };
+
+        if design.treatment.starts_counting {
+            emit.invoke(Call::Start);
+        }
+        let mut known = None;
+        if publishes {
+            emit.enter(design.id, design.treatment.root);
+            let first = if precise { first_throwing(graph) } else { 0 };
+            emit.set_where(first, None);
+            known = Some(first);
+        } else {
+            emit.enter_leaf(design.id, design.treatment.root, design.keeps_node());
+        }
+        *entry_end = emit.out.len() as u32;
+        if source.frame_at_0 && design.keeps_node() {
+            // The stack maps after entry and at bytecode 0 need two positions.
+            emit.out.push(op::NOP);
+        }
+
+        let mut block = 0u32;
+        for next in Instructions::new(code.bytes, code.at) {
+            let i = next?;
+            let bci = i.bci as usize;
+            let marks = graph.marks[bci];
+            behind[bci] = emit.out.len() as u32;
+            if marks & mark::LEADER != 0 {
+                block = graph.block_at(i.bci);
+                let counters = placement.blocks[block as usize];
+                if counters.fall_in != NONE {
+                    emit.count(counters.fall_in);
+                }
+                let pads = placement.pads_before(block);
+                let falls = marks & mark::CUT_OFF == 0;
+                if !pads.is_empty() && falls {
+                    jump(emit.out, jumps, op::GOTO, false, None, block, graph.exit());
+                }
+                let last_pad = pads.end;
+                for p in pads {
+                    let pad = &mut placement.pads[p];
+                    pad.position = emit.out.len() as u32;
+                    let pad = *pad;
+                    if let Some(to) = pad.detour {
+                        let counting = placement.counting_pad(pad.from, to).map(|p| p as u32);
+                        jump(emit.out, jumps, op::GOTO_W, true, counting, to, pad.from);
+                        continue;
+                    }
+                    if pad.from == graph.exit() && publishes {
+                        emit.caught();
+                    }
+                    emit.count(pad.counter);
+                    if p + 1 < last_pad {
+                        jump(emit.out, jumps, op::GOTO, false, None, block, graph.exit());
+                    }
+                }
+                if !(falls && placement.incoming[block as usize] == 1) {
+                    known = None;
+                }
+                arrival[bci] = emit.out.len() as u32;
+                if counters.at_start != NONE {
+                    emit.count(counters.at_start);
+                }
+                if publishes && !precise && graph.blocks[block as usize].throws {
+                    emit.set_where(i.bci, known);
+                    known = Some(i.bci);
+                }
+            } else {
+                arrival[bci] = emit.out.len() as u32;
+            }
+            if publishes && marks & mark::THROWS != 0 {
+                if precise {
+                    emit.set_where(i.bci, known);
+                    known = Some(i.bci);
+                }
+                if source.options.sites {
+                    emit.site(i.bci);
+                }
+            }
+            if graph.blocks[block as usize].last == i.bci {
+                let at_end = placement.blocks[block as usize].at_end;
+                if at_end != NONE {
+                    emit.count(at_end);
+                }
+                if i.is_return() && publishes {
+                    emit.leave();
+                    if design.treatment.ends_thread {
+                        emit.invoke(Call::End);
+                    }
+                }
+            }
+            instruction[bci] = emit.out.len() as u32;
+            copy(&mut emit, &i, block, source, placement, far, jumps);
+        }
+        let end = emit.out.len() as u32;
+        for positions in [&mut *arrival, &mut *instruction, &mut *behind] {
+            positions[code.bytes.len()] = end;
+        }
+
+        covered.clear();
+        *handlers = [None, None];
+        if publishes {
+            cover(covered, graph, *entry_end, end, behind, instruction);
+            for uninitialised in [false, true] {
+                if covered.iter().any(|c| c.uninitialised == uninitialised) {
+                    handlers[usize::from(uninitialised)] = Some(emit.out.len() as u32);
+                    emit.unwind(design.treatment.ends_thread);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills in the offsets. A jump that cannot reach is noted in `far` or given a detour.
+    fn resolve_jumps(&mut self, source: &Source<'_, '_>, placement: &mut Placement) -> Result<(), SkipReason> {
+        let graph = source.graph;
+        for j in 0..self.jumps.len() {
+            let jump = self.jumps[j];
+            let to = match jump.pad {
+                Some(pad) => placement.pads[pad as usize].position,
+                None => self.arrival[graph.blocks[jump.block as usize].start as usize],
+            };
+            let offset = i64::from(to) - i64::from(jump.from);
+            let operand = jump.operand as usize;
+            if jump.wide {
+                self.out[operand..operand + 4].copy_from_slice(&(offset as i32).to_be_bytes());
+            } else if let Ok(offset) = i16::try_from(offset) {
+                self.out[operand..operand + 2].copy_from_slice(&offset.to_be_bytes());
+            } else if matches!(self.out[jump.from as usize], op::GOTO | op::JSR) {
+                if jump.source == graph.exit() || self.far.contains(&jump.source) {
+                    // A jump around pads or from pad to block: those are short unless a block has thousands.
+                    return Err(SkipReason::TooLarge);
+                }
+                self.far.push(jump.source);
+            } else {
+                let at = self.detour_place(source, jump.from, to).ok_or(SkipReason::TooLarge)?;
+                placement.add_detour(at, jump.source, jump.block);
+                // Pads have moved: everything is written again before more is decided.
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// A block between a conditional jump and its far target, well within reach, that has a stack map (being a jump
+    /// target or behind an unconditional jump).
+    fn detour_place(&self, source: &Source<'_, '_>, from: u32, to: u32) -> Option<u32> {
+        const REACH: i64 = 30_000;
+        let from = i64::from(from);
+        let reachable = |b: &u32| {
+            let start = source.graph.blocks[*b as usize].start;
+            let marks = source.graph.marks[start as usize];
+            let at = i64::from(self.behind[start as usize]);
+            marks & (mark::TARGET | mark::HANDLER | mark::CUT_OFF) != 0 && start > 0 && (at - from).abs() < REACH
+        };
+        let at = |b: &u32| i64::from(self.behind[source.graph.blocks[*b as usize].start as usize]);
+        (0..source.graph.exit()).filter(reachable).min_by_key(|b| (at(b) - i64::from(to)).abs())
+    }
+}
+
+/// The first bytecode index that `w` has to hold.
+fn first_throwing(graph: &Graph) -> u32 {
+    let block = graph.blocks[0];
+    (block.start..block.end).find(|&bci| graph.marks[bci as usize] & mark::THROWS != 0).unwrap_or(0)
+}
+
+fn jump(
+    out: &mut Vec<u8>,
+    jumps: &mut Vec<Jump>,
+    opcode: u8,
+    wide: bool,
+    pad: Option<u32>,
+    block: u32,
+    source: u32,
+) {
+    let from = out.len() as u32;
+    out.push(opcode);
+    out.extend_from_slice(if wide { &[0; 4] } else { &[0; 2] });
+    jumps.push(Jump { from, operand: from + 1, wide, pad, block, source });
+}
+
+/// Copies an instruction of the program, locals moved, jumps and switches to be filled in.
+fn copy(
+    emit: &mut Emitter<'_>,
+    i: &Instruction<'_>,
+    block: u32,
+    source: &Source<'_, '_>,
+    placement: &Placement,
+    far: &[u32],
+    jumps: &mut Vec<Jump>,
+) {
+    let out = &mut *emit.out;
+    // Targets were checked by the analysis.
+    let target = |t: i64| source.graph.block_at(t as u32);
+    let pad_to = |to: u32| placement.pad_between(block, to).map(|p| p as u32);
+    if let Some(t) = i.jump_target() {
+        let to = target(t);
+        let long = far.contains(&block);
+        let opcode = match i.opcode {
+            op::GOTO | op::GOTO_W => if long || i.opcode == op::GOTO_W { op::GOTO_W } else { op::GOTO },
+            op::JSR | op::JSR_W => if long || i.opcode == op::JSR_W { op::JSR_W } else { op::JSR },
+            conditional => conditional,
+        };
+        jump(out, jumps, opcode, matches!(opcode, op::GOTO_W | op::JSR_W), pad_to(to), to, block);
+        return;
+    }
+    match i.opcode {
+        op::TABLESWITCH | op::LOOKUPSWITCH => {
+            let from = out.len() as u32;
+            out.push(i.opcode);
+            while out.len() % 4 != 0 {
+                out.push(0);
+            }
+            let operands = i.operands_of_switch();
+            let start = out.len();
+            out.extend_from_slice(operands);
+            for (offset, t) in i.switch_offsets().zip(i.switch_targets()) {
+                let to = target(t);
+                let operand = (start + offset) as u32;
+                jumps.push(Jump { from, operand, wide: true, pad: pad_to(to), block: to, source: block });
+            }
+        }
+        _ => match i.local() {
+            Some(index) if index >= source.design.insert_at && source.design.shift > 0 => {
+                copy_local(out, i, index + source.design.shift);
+            }
+            _ => out.extend_from_slice(i.bytes),
+        },
+    }
+}
+
+/// Copies a load, store, iinc or ret with another local.
+fn copy_local(out: &mut Vec<u8>, i: &Instruction<'_>, index: u16) {
+    let plain = |opcode: u8, first: u8, base: u8| base + (opcode - first) / 4;
+    match i.opcode {
+        op::ILOAD_0..=op::ALOAD_3 => {
+            let opcode = plain(i.opcode, op::ILOAD_0, op::ILOAD);
+            local(out, opcode, Some(op::ILOAD_0 + 4 * (opcode - op::ILOAD)), index);
+        }
+        op::ISTORE_0..=op::ASTORE_3 => {
+            let opcode = plain(i.opcode, op::ISTORE_0, op::ISTORE);
+            local(out, opcode, Some(op::ISTORE_0 + 4 * (opcode - op::ISTORE)), index);
+        }
+        op::IINC => {
+            let [high, low] = index.to_be_bytes();
+            if i.is_wide() || high != 0 {
+                let delta = if i.is_wide() {
+                    [i.bytes[4], i.bytes[5]]
+                } else {
+                    i16::from(i.bytes[2] as i8).to_be_bytes()
+                };
+                out.extend_from_slice(&[op::WIDE, op::IINC, high, low, delta[0], delta[1]]);
+            } else {
+                out.extend_from_slice(&[op::IINC, low, i.bytes[2]]);
+            }
+        }
+        opcode => local(out, opcode, None, index),
+    }
+}
+
+/// The ranges for the catch-any handlers: everything after the entry, save a constructor's super() and this() calls.
+fn cover(covered: &mut Vec<Covered>, graph: &Graph, from: u32, end: u32, behind: &[u32], instruction: &[u32]) {
+    let mut push = |start: u32, end: u32, uninitialised: bool| {
+        if start < end {
+            match covered.last_mut() {
+                Some(last) if last.end == start && last.uninitialised == uninitialised => last.end = end,
+                _ => covered.push(Covered { start, end, uninitialised }),
+            }
+        }
+    };
+    let mut start = from;
+    for block in &graph.blocks {
+        let block_end = if block.end as usize + 1 == graph.marks.len() { end } else { behind[block.end as usize] };
+        if graph.marks[block.last as usize] & mark::SUPER_CALL != 0 {
+            push(start, instruction[block.last as usize], block.uninitialised);
+        } else {
+            push(start, block_end, block.uninitialised);
+        }
+        start = block_end;
+    }
+}

@@ -1,0 +1,396 @@
+//! Inserting: from a class file and its plans to the class file that counts itself.
+//!
+//! Append-only: new constants go behind the old ones, so that whatever code movement does not touch is copied byte for
+//! byte. Per method: [`placement`] decides where counters go, [`body`] writes the code, [`frames`] and [`tables`] bring
+//! the attributes along. [`sequences`] holds the injected bytecode itself.
+
+mod body;
+mod frames;
+mod placement;
+mod pool;
+mod sequences;
+mod tables;
+
+use std::fmt;
+
+use body::{Body, Design, Source};
+use frames::{Around, Frames};
+use placement::Placement;
+use pool::NewConstants;
+
+use crate::classfile::{ClassFile, Code, Error, Method};
+use crate::flow::mark;
+use crate::probes::{Level, Planner};
+
+/// How classes are woven.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// How precisely departures are placed.
+    pub level: Level,
+    /// Contexts distinguish call sites.
+    pub sites: bool,
+    /// Report in [`WovenMethod::map`] where instructions went.
+    pub maps: bool,
+}
+
+/// What is to be done with a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Treatment {
+    /// It begins a counted extent (`root=`).
+    pub root: bool,
+    /// Counting is switched on in its prologue (`System.initPhase1`).
+    pub starts_counting: bool,
+    /// The thread's tree is given back when it returns (`Thread.exit`, `VirtualThread.run`).
+    pub ends_thread: bool,
+}
+
+/// What the weaver asks whoever knows the JVM and the options.
+pub trait Policy {
+    /// What to do with a method that has code, or why it must stay as it is.
+    fn treat(&mut self, class: &ClassFile<'_>, method: &Method<'_>) -> Result<Treatment, &'static str>;
+
+    /// A new method id, for a method with so many counters; `None` if they are used up. Called once per woven method,
+    /// in the order of the class file.
+    fn id(&mut self, method: &Method<'_>, counters: u16, leaf: bool) -> Option<u32>;
+}
+
+/// A class that counts itself.
+#[derive(Debug)]
+pub struct Woven {
+    /// The class file.
+    pub bytes: Vec<u8>,
+    /// The methods that count.
+    pub methods: Vec<WovenMethod>,
+    /// The methods with code that do not.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A method that counts itself.
+#[derive(Debug, Clone)]
+pub struct WovenMethod {
+    /// Position in the class file's method table.
+    pub index: u16,
+    /// Its id.
+    pub id: u32,
+    /// Number of its counters.
+    pub counters: u16,
+    /// It publishes no node.
+    pub leaf: bool,
+    /// How precisely its departures are placed: less than asked for where more would not fit.
+    pub level: Level,
+    /// With [`Options::maps`]: for each instruction, the position in the new code from which on it is being executed,
+    /// and its original bytecode index; ascending.
+    pub map: Vec<(u32, u32)>,
+}
+
+/// A method with code that was left as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// Position in the class file's method table.
+    pub index: u16,
+    /// Why.
+    pub reason: SkipReason,
+}
+
+/// Why a method was left as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkipReason {
+    /// The policy said so.
+    Policy(&'static str),
+    /// Its code or an attribute of it cannot be read.
+    Malformed(Error),
+    /// With counters it would be longer than 65535 bytes, or need jumps that reach too far.
+    TooLarge,
+    /// It has 65531 or more locals.
+    TooManyLocals,
+    /// The constructor overwrites `this` before it is initialised.
+    OverwritesThis,
+    /// No method id was left.
+    NoId,
+}
+
+impl From<Error> for SkipReason {
+    fn from(error: Error) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy(why) => f.write_str(why),
+            Self::Malformed(error) => write!(f, "malformed code: {error}"),
+            Self::TooLarge => f.write_str("with counters it would exceed the 64 KB that a method may have"),
+            Self::TooManyLocals => f.write_str("no room for more local variables"),
+            Self::OverwritesThis => f.write_str("a constructor that overwrites `this` before super()"),
+            Self::NoId => f.write_str("more methods than cprof can number"),
+        }
+    }
+}
+
+/// Weaves classes one after the other, reusing its memory; keep one per thread.
+#[derive(Debug, Default)]
+pub struct Weaver {
+    planner: Planner,
+    placement: Placement,
+    body: Body,
+    constants: NewConstants,
+    methods: Vec<u8>,
+}
+
+impl Weaver {
+    /// A new weaver.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Weaves a class. `None`: no method of it has code that may count.
+    ///
+    /// # Errors
+    /// The class file cannot be read, or its constant pool has no room; it should then be used as it is.
+    pub fn weave(&mut self, bytes: &[u8], options: &Options, policy: &mut dyn Policy) -> Result<Option<Woven>, Error> {
+        let class = ClassFile::parse(bytes)?;
+        self.weave_parsed(&class, options, policy)
+    }
+
+    /// As [`Self::weave`], for a class already parsed.
+    ///
+    /// # Errors
+    /// As [`Self::weave`].
+    pub fn weave_parsed(
+        &mut self,
+        class: &ClassFile<'_>,
+        options: &Options,
+        policy: &mut dyn Policy,
+    ) -> Result<Option<Woven>, Error> {
+        let mut frames = Frames::default();
+        self.constants.begin(class.pool.count());
+        self.methods.clear();
+        let mut woven = Vec::with_capacity(class.methods.len());
+        let mut skipped = Vec::new();
+        for method in &class.methods {
+            let start = self.methods.len();
+            let result = match class.code(method) {
+                Ok(None) => None,
+                Ok(Some(code)) => Some(self.method(class, method, &code, options, policy, &mut frames)),
+                Err(error) => Some(Err(error.into())),
+            };
+            match result {
+                Some(Ok(method)) => woven.push(method),
+                failed => {
+                    if let Some(Err(reason)) = failed {
+                        skipped.push(Skipped { index: method.index, reason });
+                    }
+                    self.methods.truncate(start);
+                    self.methods.extend_from_slice(&class.bytes[method.span.0..method.span.1]);
+                }
+            }
+        }
+        if woven.is_empty() && skipped.is_empty() {
+            return Ok(None);
+        }
+        let full = Error::new(class.pool.end, "no room for more constants");
+        let count = self.constants.count().ok_or(full)?;
+        let old = class.bytes;
+        let mut out = Vec::with_capacity(old.len() + self.methods.len() + self.constants.bytes.len());
+        out.extend_from_slice(&old[..8]);
+        out.extend_from_slice(&count.to_be_bytes());
+        out.extend_from_slice(&old[10..class.pool.end]);
+        out.extend_from_slice(&self.constants.bytes);
+        out.extend_from_slice(&old[class.pool.end..class.methods_at + 2]);
+        out.extend_from_slice(&self.methods);
+        out.extend_from_slice(&old[class.attributes_at..]);
+        Ok(Some(Woven { bytes: out, methods: woven, skipped }))
+    }
+
+    /// Weaves one method, appending its `method_info` to `self.methods`.
+    fn method<'a>(
+        &mut self,
+        class: &ClassFile<'a>,
+        method: &Method<'a>,
+        code: &Code<'a>,
+        options: &Options,
+        policy: &mut dyn Policy,
+        frames: &mut Frames<'a>,
+    ) -> Result<WovenMethod, SkipReason> {
+        let treatment = policy.treat(class, method).map_err(SkipReason::Policy)?;
+        self.planner.plan(class, method, code)?;
+        let Planner { graph, edges, counters, .. } = &self.planner;
+        let (graph, counters) = (graph, *counters);
+        let parameter_slots = frames::parameter_slots(method)
+            .ok_or(Error::new(method.span.0, "a malformed method descriptor"))?;
+        // A long or double stored to the last slot below ours would reach into them.
+        let mut insert_at = parameter_slots;
+        while insert_at > 0 && graph.wide_stores.contains(&(insert_at - 1)) {
+            insert_at += 1;
+        }
+        let leaf = graph.leaf;
+        let shift = match (leaf, counters) {
+            (true, ..=1) => 0,
+            (true, _) => 2,
+            (false, _) => 5,
+        };
+        let max_locals = code.max_locals.max(insert_at).checked_add(shift).ok_or(SkipReason::TooManyLocals)?;
+        if insert_at - parameter_slots > 3 {
+            return Err(SkipReason::TooManyLocals);
+        }
+        let uninitialised = graph.blocks.iter().any(|b| b.uninitialised);
+        if uninitialised && graph.stores_this {
+            return Err(SkipReason::OverwritesThis);
+        }
+        let original_frames = code
+            .attributes()
+            .find(|&(name, ..)| class.pool.utf8(name).is_ok_and(|name| name == b"StackMapTable"))
+            .map(|(_, at, content)| (at, content));
+        let has_frames = class.major >= 50;
+        self.placement.place(graph, edges);
+        let id = policy.id(method, counters, leaf).ok_or(SkipReason::NoId)?;
+        let mut level = options.level;
+        let design = loop {
+            let design = Design { id, leaf, level, treatment, insert_at, shift };
+            let frame_at_0 = has_frames && graph.marks[0] & mark::TARGET != 0
+                || original_frames.is_some_and(|(_, content)| starts_at_0(content));
+            let source = Source { code, graph, design, options, frame_at_0 };
+            match self.body.write(&source, &mut self.placement, &mut self.constants) {
+                Ok(()) => break design,
+                Err(SkipReason::TooLarge) if level == Level::Precise && !leaf => {
+                    level = Level::Block;
+                    self.placement.place(graph, edges);
+                }
+                Err(reason) => return Err(reason),
+            }
+        };
+        let (body, placement) = (&self.body, &self.placement);
+        let around = Around { class, method, graph, body, placement, insert_at, parameter_slots, shift };
+        if has_frames {
+            frames.rewrite(original_frames, &around, &mut self.constants)?;
+        } else {
+            frames.out.clear();
+        }
+        let moved = tables::Moved { graph, body, insert_at, shift };
+        let out = &mut self.methods;
+        write_method(out, class, method, code, &moved, placement, max_locals, &frames.out, &mut self.constants)?;
+        let mut map = Vec::new();
+        if options.maps {
+            let starts = (0..code.bytes.len()).filter(|&bci| graph.marks[bci] & mark::START != 0);
+            map.extend(starts.map(|bci| (body.arrival[bci], bci as u32)));
+        }
+        Ok(WovenMethod { index: method.index, id, counters, leaf, level: design.level, map })
+    }
+}
+
+/// Whether a StackMapTable's first entry is for bytecode 0.
+fn starts_at_0(content: &[u8]) -> bool {
+    match *content {
+        [_, _, 0 | 64, ..] => true,
+        [_, _, kind, high, low, ..] if kind >= 247 => high == 0 && low == 0,
+        _ => false,
+    }
+}
+
+/// Writes the `method_info`, with its new Code attribute.
+#[allow(clippy::too_many_arguments, reason = "one thing each, all of them parts of one method")]
+fn write_method<'a>(
+    out: &mut Vec<u8>,
+    class: &ClassFile<'a>,
+    method: &Method<'a>,
+    code: &Code<'a>,
+    moved: &tables::Moved<'_>,
+    placement: &Placement,
+    max_locals: u16,
+    frames: &[u8],
+    constants: &mut NewConstants,
+) -> Result<(), SkipReason> {
+    let Some((content_at, content)) = method.code else { return Ok(()) };
+    out.extend_from_slice(&class.bytes[method.span.0..content_at - 4]);
+    let length_at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    let body = moved.body;
+    let max_stack = code.max_stack.saturating_add(sequences::EXTRA_STACK).max(sequences::LEAST_STACK);
+    out.extend_from_slice(&max_stack.to_be_bytes());
+    out.extend_from_slice(&max_locals.to_be_bytes());
+    out.extend_from_slice(&(body.out.len() as u32).to_be_bytes());
+    out.extend_from_slice(&body.out);
+    write_handlers(out, code, moved, placement)?;
+    write_code_attributes(out, class, code, moved, frames, constants)?;
+    let length = (out.len() - length_at - 4) as u32;
+    out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(&class.bytes[content_at + content.len()..method.span.1]);
+    Ok(())
+}
+
+/// The exception table: the program's rows, then ours, so that the program's handlers come first.
+fn write_handlers(
+    out: &mut Vec<u8>,
+    code: &Code<'_>,
+    moved: &tables::Moved<'_>,
+    placement: &Placement,
+) -> Result<(), SkipReason> {
+    let (body, graph) = (moved.body, moved.graph);
+    let rows = code.handlers().len() + body.covered.len();
+    out.extend_from_slice(&u16::try_from(rows).map_err(|_| SkipReason::TooLarge)?.to_be_bytes());
+    let mut row = |start: u32, end: u32, target: u32, catch_type: u16| {
+        for value in [start as u16, end as u16, target as u16, catch_type] {
+            out.extend_from_slice(&value.to_be_bytes());
+        }
+    };
+    for handler in code.handlers() {
+        // A range covers what was injected inside it and in front of its first instruction, but nothing behind its last:
+        // the compilers' pattern for monitors stays balanced, without which HotSpot does not compile the method.
+        let block = graph.block_at(u32::from(handler.target));
+        let pad = placement.counting_pad(graph.exit(), block);
+        let target = pad.map_or(body.arrival[handler.target as usize], |p| placement.pads[p].position);
+        let (start, end) = (body.behind[handler.start as usize], body.behind[handler.end as usize]);
+        row(start, end, target, handler.catch_type);
+    }
+    for covered in &body.covered {
+        let target = body.handlers[usize::from(covered.uninitialised)].unwrap_or(0);
+        row(covered.start, covered.end, target, 0);
+    }
+    Ok(())
+}
+
+fn write_code_attributes(
+    out: &mut Vec<u8>,
+    class: &ClassFile<'_>,
+    code: &Code<'_>,
+    moved: &tables::Moved<'_>,
+    frames: &[u8],
+    constants: &mut NewConstants,
+) -> Result<(), SkipReason> {
+    let count_at = out.len();
+    out.extend_from_slice(&[0, 0]);
+    let mut count = 0u16;
+    let mut frames_name = None;
+    for (name, at, content) in code.attributes() {
+        let text = class.pool.utf8(name)?;
+        if text == b"StackMapTable" {
+            frames_name = Some(name);
+            continue;
+        }
+        out.extend_from_slice(&name.to_be_bytes());
+        let length_at = out.len();
+        out.extend_from_slice(&[0; 4]);
+        match text {
+            b"LineNumberTable" => moved.lines(content, at, out)?,
+            b"LocalVariableTable" | b"LocalVariableTypeTable" => moved.variables(content, at, out)?,
+            b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations" => {
+                moved.annotations(content, at, out)?;
+            }
+            // Nothing the JVM looks at (JVMS §4.7.1).
+            _ => out.extend_from_slice(content),
+        }
+        let length = (out.len() - length_at - 4) as u32;
+        out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+        count += 1;
+    }
+    if !frames.is_empty() {
+        let name = frames_name.unwrap_or_else(|| constants.frames_name());
+        out.extend_from_slice(&name.to_be_bytes());
+        out.extend_from_slice(&(frames.len() as u32).to_be_bytes());
+        out.extend_from_slice(frames);
+        count += 1;
+    }
+    out[count_at..count_at + 2].copy_from_slice(&count.to_be_bytes());
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! New constants, appended to the pool: everything already there keeps its index.
+
+use super::sequences::Call;
+use crate::abi;
+use crate::classfile::tag;
+
+/// The constants that woven code adds to one class.
+#[derive(Debug, Default)]
+pub(super) struct NewConstants {
+    /// The entries, as they will stand in the file.
+    pub(super) bytes: Vec<u8>,
+    next: u32,
+    runtime: Option<u16>,
+    throwable: Option<u16>,
+    frames_name: Option<u16>,
+    calls: [Option<u16>; Call::KINDS],
+}
+
+impl NewConstants {
+    /// Starts anew behind a pool of `count` entries (the count as in the file).
+    pub(super) fn begin(&mut self, count: usize) {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        *self = Self { bytes, next: count as u32, ..Self::default() };
+    }
+
+    /// The new count for the file; `None`: more constants than a class file can have.
+    pub(super) fn count(&self) -> Option<u16> {
+        u16::try_from(self.next).ok()
+    }
+
+    /// Answers the new entry's index. Beyond 65535 the class is given up in the end (see [`Self::count`]), so that an
+    /// index cut to 16 bits is never used.
+    fn push(&mut self, tag: u8, content: &[&[u8]]) -> u16 {
+        self.bytes.push(tag);
+        for part in content {
+            self.bytes.extend_from_slice(part);
+        }
+        self.next += 1;
+        (self.next - 1) as u16
+    }
+
+    fn utf8(&mut self, text: &[u8]) -> u16 {
+        let length = (text.len() as u16).to_be_bytes();
+        self.push(tag::UTF8, &[&length, text])
+    }
+
+    /// A Class constant; `name` is shorter than 65536 bytes, being part of a descriptor or ours.
+    pub(super) fn class(&mut self, name: &[u8]) -> u16 {
+        let name = self.utf8(name).to_be_bytes();
+        self.push(tag::CLASS, &[&name])
+    }
+
+    /// An Integer constant.
+    pub(super) fn integer(&mut self, value: i32) -> u16 {
+        self.push(tag::INTEGER, &[&value.to_be_bytes()])
+    }
+
+    /// The Methodref of a runtime method.
+    pub(super) fn call(&mut self, call: Call) -> u16 {
+        if let Some(index) = self.calls[call.kind()] {
+            return index;
+        }
+        let runtime = match self.runtime {
+            Some(index) => index,
+            None => self.class(abi::RUNTIME.as_bytes()),
+        };
+        self.runtime = Some(runtime);
+        let (name, descriptor) = call.signature();
+        let name = self.utf8(name.as_bytes()).to_be_bytes();
+        let descriptor = self.utf8(descriptor.as_bytes()).to_be_bytes();
+        let pair = self.push(tag::NAME_AND_TYPE, &[&name, &descriptor]).to_be_bytes();
+        let index = self.push(tag::METHODREF, &[&runtime.to_be_bytes(), &pair]);
+        self.calls[call.kind()] = Some(index);
+        index
+    }
+
+    /// The Class constant of `java.lang.Throwable`.
+    pub(super) fn throwable(&mut self) -> u16 {
+        match self.throwable {
+            Some(index) => index,
+            None => {
+                let index = self.class(b"java/lang/Throwable");
+                self.throwable = Some(index);
+                index
+            }
+        }
+    }
+
+    /// The Utf8 constant "StackMapTable".
+    pub(super) fn frames_name(&mut self) -> u16 {
+        match self.frames_name {
+            Some(index) => index,
+            None => {
+                let index = self.utf8(b"StackMapTable");
+                self.frames_name = Some(index);
+                index
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The injected bytecode, as listings. Each comment shows the operand stack after the instruction, top last, above what
+//! the program itself has there. J is a long (two slots), I an int, A a reference.
+
+use super::pool::NewConstants;
+use crate::abi::{self, call, node};
+use crate::classfile::opcode::op;
+
+/// A call of the runtime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Call {
+    Current,
+    Enter,
+    EnterRoot,
+    Leaf,
+    LeafRoot,
+    Leave,
+    Unwind,
+    Caught,
+    Count,
+    Site,
+    Start,
+    End,
+    /// `count1` … `count12`
+    CountFixed(u16),
+}
+
+impl Call {
+    const PLAIN: usize = 12;
+    /// Number of different calls.
+    pub(super) const KINDS: usize = Self::PLAIN + abi::call::COUNT_FIXED as usize;
+
+    /// A number below [`Self::KINDS`].
+    pub(super) fn kind(self) -> usize {
+        match self {
+            Call::Current => 0,
+            Call::Enter => 1,
+            Call::EnterRoot => 2,
+            Call::Leaf => 3,
+            Call::LeafRoot => 4,
+            Call::Leave => 5,
+            Call::Unwind => 6,
+            Call::Caught => 7,
+            Call::Count => 8,
+            Call::Site => 9,
+            Call::Start => 10,
+            Call::End => 11,
+            Call::CountFixed(counter) => Self::PLAIN + counter as usize - 1,
+        }
+    }
+
+    /// Name and descriptor.
+    pub(super) fn signature(self) -> (&'static str, &'static str) {
+        const FIXED: [&str; call::COUNT_FIXED as usize] = [
+            "count1", "count2", "count3", "count4", "count5", "count6", "count7", "count8", "count9", "count10",
+            "count11", "count12",
+        ];
+        match self {
+            Call::Current => call::CURRENT,
+            Call::Enter => call::ENTER,
+            Call::EnterRoot => call::ENTER_ROOT,
+            Call::Leaf => call::LEAF,
+            Call::LeafRoot => call::LEAF_ROOT,
+            Call::Leave => call::LEAVE,
+            Call::Unwind => call::UNWIND,
+            Call::Caught => call::CAUGHT,
+            Call::Count => call::COUNT,
+            Call::Site => call::SITE,
+            Call::Start => call::START,
+            Call::End => call::END,
+            Call::CountFixed(counter) => (FIXED[counter as usize - 1], "(J)V"),
+        }
+    }
+}
+
+/// Operand stack slots that injected code may need above the program's own, and at the least.
+pub(super) const EXTRA_STACK: u16 = 3;
+/// What entry and the catch-any handler need on an empty stack: an exception, J, J and I.
+pub(super) const LEAST_STACK: u16 = 6;
+
+/// Where the injected locals are. All exist in a method that publishes its node; a leaf has at most `n`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Locals {
+    /// long: the frame's node.
+    pub(super) n: u16,
+    /// long: the node that was current at entry.
+    pub(super) p: u16,
+    /// int: the bytecode index of the last bytecode that might throw (of the block, with `bba=block`), cut to 16 bits.
+    pub(super) w: u16,
+}
+
+/// Writes injected bytecode.
+pub(super) struct Emitter<'e> {
+    pub(super) out: &'e mut Vec<u8>,
+    pub(super) constants: &'e mut NewConstants,
+    pub(super) locals: Locals,
+}
+
+impl Emitter<'_> {
+    /// Entry of a method that publishes its node.
+    pub(super) fn enter(&mut self, id: u32, root: bool) {
+        self.invoke(Call::Current); //                                          J
+        self.out.push(op::DUP2); //                                             J J
+        self.store_long(self.locals.p); //                                      J
+        self.push_int(id as i32); //                                            J I
+        self.invoke(if root { Call::EnterRoot } else { Call::Enter }); //       J
+        self.store_long(self.locals.n); //                                      -
+    }
+
+    /// Entry of a leaf; keeps the node's address only where there is more to count than the call.
+    pub(super) fn enter_leaf(&mut self, id: u32, root: bool, keep: bool) {
+        self.push_int(id as i32); //                                            I
+        self.invoke(if root { Call::LeafRoot } else { Call::Leaf }); //         J
+        if keep {
+            self.store_long(self.locals.n); //                                  -
+        } else {
+            self.out.push(op::POP2); //                                         -
+        }
+    }
+
+    /// Before a return instruction.
+    pub(super) fn leave(&mut self) {
+        self.load_long(self.locals.p); //                                       J
+        self.invoke(Call::Leave); //                                            -
+    }
+
+    /// The catch-any handler; the stack holds the exception.
+    pub(super) fn unwind(&mut self, ends_thread: bool) {
+        self.load_long(self.locals.n); //                                       A J
+        self.load_long(self.locals.p); //                                       A J J
+        self.load_int(self.locals.w); //                                        A J J I
+        self.invoke(Call::Unwind); //                                           A
+        if ends_thread {
+            self.invoke(Call::End); //                                          A
+        }
+        self.out.push(op::ATHROW);
+    }
+
+    /// At the start of a handler of the program's; the stack holds the exception.
+    pub(super) fn caught(&mut self) {
+        self.load_long(self.locals.n); //                                       A J
+        self.load_int(self.locals.w); //                                        A J I
+        self.invoke(Call::Caught); //                                           A
+    }
+
+    /// Adds 1 to a counter other than counter 0.
+    pub(super) fn count(&mut self, counter: u16) {
+        self.load_long(self.locals.n); //                                       J
+        if counter <= call::COUNT_FIXED {
+            self.invoke(Call::CountFixed(counter)); //                          -
+        } else {
+            self.push_int(node::COUNTERS as i32 + 8 * i32::from(counter)); //   J I
+            self.invoke(Call::Count); //                                        -
+        }
+    }
+
+    /// Before a bytecode that may run other code, with `sites=on`.
+    pub(super) fn site(&mut self, bci: u32) {
+        self.load_long(self.locals.n); //                                       J
+        self.push_int(cut(bci + 1)); //                                         J I
+        self.invoke(Call::Site); //                                             -
+    }
+
+    /// Sets local `w` to a bytecode index; `known` is what it holds already, if that is certain.
+    pub(super) fn set_where(&mut self, bci: u32, known: Option<u32>) {
+        let w = self.locals.w;
+        match known.map(|k| cut(bci) - cut(k)) {
+            Some(0) => {}
+            Some(delta) if w <= 255 && i8::try_from(delta).is_ok() => {
+                self.out.extend_from_slice(&[op::IINC, w as u8, delta as i8 as u8]);
+            }
+            _ => {
+                self.push_int(cut(bci)); //                                     I
+                self.local(op::ISTORE, op::ISTORE_0, w); //                     -
+            }
+        }
+    }
+
+    /// A call of a method of the runtime.
+    pub(super) fn invoke(&mut self, call: Call) {
+        let index = self.constants.call(call).to_be_bytes();
+        self.out.extend_from_slice(&[op::INVOKESTATIC, index[0], index[1]]);
+    }
+
+    fn push_int(&mut self, value: i32) {
+        if let -1..=5 = value {
+            self.out.push((i32::from(op::ICONST_0) + value) as u8);
+        } else if let Ok(byte) = i8::try_from(value) {
+            self.out.extend_from_slice(&[op::BIPUSH, byte as u8]);
+        } else if let Ok(short) = i16::try_from(value) {
+            let [high, low] = short.to_be_bytes();
+            self.out.extend_from_slice(&[op::SIPUSH, high, low]);
+        } else {
+            let [high, low] = self.constants.integer(value).to_be_bytes();
+            self.out.extend_from_slice(&[op::LDC_W, high, low]);
+        }
+    }
+
+    fn store_long(&mut self, index: u16) {
+        self.local(op::LSTORE, op::LSTORE_0, index);
+    }
+
+    fn load_long(&mut self, index: u16) {
+        self.local(op::LLOAD, op::LLOAD_0, index);
+    }
+
+    fn load_int(&mut self, index: u16) {
+        self.local(op::ILOAD, op::ILOAD_0, index);
+    }
+
+    fn local(&mut self, opcode: u8, short: u8, index: u16) {
+        local(self.out, opcode, Some(short), index);
+    }
+}
+
+/// Writes a load or store of a local in the shortest form; `short` is the opcode of its form for local 0, if any.
+pub(super) fn local(out: &mut Vec<u8>, opcode: u8, short: Option<u8>, index: u16) {
+    let [high, low] = index.to_be_bytes();
+    match short {
+        Some(short) if index <= 3 => out.push(short + low),
+        _ if high == 0 => out.extend_from_slice(&[opcode, low]),
+        _ => out.extend_from_slice(&[op::WIDE, opcode, high, low]),
+    }
+}
+
+/// Bytecode indices travel as 16-bit numbers, for which `sipush` suffices; the runtime masks the sign away.
+fn cut(bci: u32) -> i32 {
+    i32::from(bci as u16 as i16)
+}
