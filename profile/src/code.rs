@@ -1,0 +1,108 @@
+//! The original code of the profile's methods.
+
+use crate::model::Profile;
+use crate::target::Target;
+use cprof_instrument::classfile::instructions::Instructions;
+use cprof_instrument::classfile::{ClassFile, mutf8};
+use thiserror::Error;
+
+/// A class in the profile that cannot be read, or a method whose code does not fit its flow.
+#[derive(Debug, Error)]
+#[error("the profile's copy of {class} is damaged: {reason}")]
+pub struct CodeError {
+    /// Internal name of the class.
+    pub class: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Calls `each` with every method's index, its class and its place in it, class by class.
+pub fn for_each_method<'p>(
+    profile: &'p Profile,
+    mut each: impl FnMut(usize, &ClassFile<'p>, &cprof_instrument::classfile::Method<'p>) -> Result<(), CodeError>,
+) -> Result<(), CodeError> {
+    let mut order: Vec<usize> = (0..profile.methods.len()).collect();
+    order.sort_by_key(|&m| profile.methods[m].class);
+    for same in order.chunk_by(|&a, &b| profile.methods[a].class == profile.methods[b].class) {
+        let class = &profile.classes[profile.methods[same[0]].class as usize];
+        let fail = |reason: String| CodeError { class: class.name.clone(), reason };
+        let parsed = ClassFile::parse(&class.bytes).map_err(|e| fail(e.to_string()))?;
+        for &m in same {
+            let index = profile.methods[m].index;
+            let method = parsed.methods.get(index as usize);
+            each(m, &parsed, method.ok_or_else(|| fail(format!("it has no method {index}")))?)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a method's bytecodes cost on a target: sums up to each, so that any range is a difference.
+#[derive(Debug, Clone, Default)]
+pub struct Costs {
+    starts: Vec<u32>,
+    /// `sums[i]`: the bytecodes before the i-th together; one more than there are bytecodes.
+    sums: Vec<i64>,
+}
+
+impl Costs {
+    /// The costs of a method's code.
+    pub fn new(code: &[u8], at: usize, target: &dyn Target) -> Result<Costs, cprof_instrument::Error> {
+        let mut costs = Costs { starts: Vec::new(), sums: vec![0] };
+        let mut sum = 0i64;
+        for instruction in Instructions::new(code, at) {
+            let instruction = instruction?;
+            costs.starts.push(instruction.bci);
+            sum = sum.wrapping_add(target.cost(&instruction) as i64);
+            costs.sums.push(sum);
+        }
+        Ok(costs)
+    }
+
+    fn before(&self, bci: u32) -> i64 {
+        self.sums[self.starts.partition_point(|&s| s < bci)]
+    }
+
+    /// The bytecodes that start in `start..end`.
+    pub fn range(&self, start: u32, end: u32) -> i64 {
+        self.before(end).wrapping_sub(self.before(start))
+    }
+}
+
+/// The source line of every method's bytecodes.
+pub struct Lines {
+    /// Per method, (bytecode index, line) in order of bytecode index.
+    tables: Vec<Vec<(u16, u16)>>,
+}
+
+impl Lines {
+    /// Reads the LineNumberTables (JVMS §4.7.12).
+    pub fn read(profile: &Profile) -> Result<Lines, CodeError> {
+        let mut tables = vec![Vec::new(); profile.methods.len()];
+        for_each_method(profile, |m, class, method| {
+            let fail = |e: cprof_instrument::Error| CodeError { class: class.name_str().into_owned(), reason: e.to_string() };
+            let Some(code) = class.code(method).map_err(fail)? else { return Ok(()) };
+            for (name, _, content) in code.attributes() {
+                if class.pool.utf8(name) == Ok(b"LineNumberTable") {
+                    let rows = content.get(2..).unwrap_or_default().as_chunks::<4>().0;
+                    let u2 = |row: &[u8; 4], at: usize| u16::from_be_bytes([row[at], row[at + 1]]);
+                    tables[m].extend(rows.iter().map(|row| (u2(row, 0), u2(row, 2))));
+                }
+            }
+            tables[m].sort_unstable();
+            Ok(())
+        })?;
+        Ok(Lines { tables })
+    }
+
+    /// The line of a bytecode of a method, where the compiler recorded one.
+    pub fn line(&self, method: usize, bci: u32) -> Option<u16> {
+        let table = self.tables.get(method)?;
+        let after = table.partition_point(|&(start, _)| u32::from(start) <= bci);
+        Some(table[after.checked_sub(1)?].1)
+    }
+}
+
+/// A name in a class file as text.
+pub(crate) fn text(name: &[u8]) -> String {
+    mutf8::decode(name).into_owned()
+}

@@ -1,0 +1,165 @@
+//! Columns: one zip entry each, named `table/column.type`.
+
+use super::ReadError;
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+/// A number with a fixed size in a column.
+pub(super) trait Number: Copy + Sized {
+    const SIZE: usize;
+    fn put(self, out: &mut Vec<u8>);
+    fn get(bytes: &[u8]) -> Self;
+}
+
+macro_rules! number {
+    ($($t:ty),*) => {$(
+        impl Number for $t {
+            const SIZE: usize = size_of::<$t>();
+            fn put(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+            fn get(bytes: &[u8]) -> Self {
+                let mut word = [0; size_of::<$t>()];
+                word.copy_from_slice(bytes);
+                <$t>::from_le_bytes(word)
+            }
+        }
+    )*};
+}
+number!(u8, u16, u32, i64);
+
+/// Appends an unsigned LEB128 number.
+pub(super) fn put_leb128(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Takes an unsigned LEB128 number off the front. None when cut short or above 64 bits.
+pub(super) fn get_leb128(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    let mut shift = 0;
+    loop {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        let bits = u64::from(byte & 0x7F);
+        if shift > 63 || (shift == 63 && bits > 1) {
+            return None;
+        }
+        value |= bits << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+        shift += 7;
+    }
+}
+
+/// Writes entries one after the other.
+pub(super) struct ColumnWriter<W: Write + Seek> {
+    zip: ZipWriter<W>,
+    buffer: Vec<u8>,
+}
+
+impl<W: Write + Seek> ColumnWriter<W> {
+    pub(super) fn new(out: W) -> Self {
+        ColumnWriter { zip: ZipWriter::new(out), buffer: Vec::new() }
+    }
+
+    /// An entry of bytes, compressed at a deflate level or stored.
+    pub(super) fn bytes(&mut self, name: &str, bytes: &[u8], level: Option<i64>) -> io::Result<()> {
+        let method = if level.is_some() { CompressionMethod::Deflated } else { CompressionMethod::Stored };
+        let options = SimpleFileOptions::default()
+            .compression_method(method)
+            .compression_level(level)
+            .large_file(bytes.len() >= u32::MAX as usize / 2);
+        self.zip.start_file(name, options)?;
+        self.zip.write_all(bytes)
+    }
+
+    /// A column of numbers.
+    pub(super) fn column<T: Number>(&mut self, name: &str, values: impl Iterator<Item = T>) -> io::Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        values.for_each(|v| v.put(&mut buffer));
+        let written = self.bytes(name, &buffer, Some(FAST));
+        self.buffer = buffer;
+        written
+    }
+
+    pub(super) fn finish(self) -> io::Result<W> {
+        Ok(self.zip.finish()?)
+    }
+}
+
+/// Deflate's fastest level.
+pub(super) const FAST: i64 = 1;
+
+/// Reads entries by name.
+pub(super) struct ColumnReader<'p, R: Read + Seek> {
+    zip: ZipArchive<R>,
+    path: &'p Path,
+}
+
+impl<'p, R: Read + Seek> ColumnReader<'p, R> {
+    pub(super) fn new(zip: ZipArchive<R>, path: &'p Path) -> Self {
+        ColumnReader { zip, path }
+    }
+
+    pub(super) fn damaged(&self, what: impl Into<String>) -> ReadError {
+        ReadError::Damaged { path: self.path.to_owned(), what: what.into() }
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.zip.index_for_name(name).is_some()
+    }
+
+    /// An entry's bytes, of which there may be at most `limit`. Memory is taken as data arrives, never as promised.
+    pub(super) fn bytes(&mut self, name: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        let path = self.path;
+        let damaged = |what: String| ReadError::Damaged { path: path.to_owned(), what };
+        let entry = self.zip.by_name(name).map_err(|e| damaged(format!("its entry {name} cannot be read: {e}")))?;
+        let mut bytes = Vec::new();
+        let read = entry.take(limit.saturating_add(1)).read_to_end(&mut bytes);
+        read.map_err(|e| damaged(format!("its entry {name} cannot be read: {e}")))?;
+        if bytes.len() as u64 > limit {
+            return Err(damaged(format!("its entry {name} is larger than the {limit} bytes it should have")));
+        }
+        Ok(bytes)
+    }
+
+    /// A column that must have exactly `count` numbers.
+    pub(super) fn column<T: Number>(&mut self, name: &str, count: usize) -> Result<Vec<T>, ReadError> {
+        let size = count * T::SIZE;
+        let bytes = self.bytes(name, size as u64)?;
+        if bytes.len() != size {
+            let what = format!("its entry {name} has {} bytes where {count} numbers take {size}", bytes.len());
+            return Err(self.damaged(what));
+        }
+        Ok(bytes.chunks_exact(T::SIZE).map(T::get).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leb128() {
+        for value in [0, 1, 127, 128, 300, u64::from(u32::MAX), 1 << 63, u64::MAX] {
+            let mut out = Vec::new();
+            put_leb128(value, &mut out);
+            for cut in 0..out.len() {
+                assert_eq!(get_leb128(&mut &out[..cut]), None);
+            }
+            let mut rest = &out[..];
+            assert_eq!(get_leb128(&mut rest), Some(value));
+            assert!(rest.is_empty());
+        }
+        assert_eq!(get_leb128(&mut &[0xFF; 11][..]), None);
+        assert_eq!(get_leb128(&mut &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2][..]), None);
+    }
+}

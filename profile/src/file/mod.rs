@@ -1,0 +1,12 @@
+//! The `.cprof` file: a zip of a JSON header and little-endian columns. `docs/format.md` is its description.
+
+mod columns;
+mod error;
+mod header;
+mod reader;
+mod writer;
+
+pub use error::{ReadError, WriteError};
+pub use header::{FORMAT, VERSION};
+pub use reader::{read, read_from};
+pub use writer::{write, write_to};

@@ -1,0 +1,143 @@
+//! Writing.
+
+use super::columns::{ColumnWriter, FAST, put_leb128};
+use super::header::{ENTRY, Header};
+use super::WriteError;
+use crate::model::{Profile, level_number};
+use rustc_hash::FxHashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes a profile to a temporary name beside `path`, then renames it. Answers the file's size.
+pub fn write(path: &Path, profile: &Profile) -> Result<u64, WriteError> {
+    let fail = |e| WriteError::new(path.to_owned(), e);
+    let (temporary, file) = temporary(path).map_err(fail)?;
+    let written = (|| {
+        let out = write_to(BufWriter::with_capacity(1 << 20, file), profile)?;
+        let size = out.into_inner().map_err(io::IntoInnerError::into_error)?.metadata()?.len();
+        fs::rename(&temporary, path)?;
+        Ok(size)
+    })();
+    written.map_err(|e| {
+        // The first failure is the one to report; what is left behind would be no profile.
+        let _ = fs::remove_file(&temporary);
+        fail(e)
+    })
+}
+
+fn temporary(path: &Path) -> io::Result<(PathBuf, File)> {
+    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it names no file"))?;
+    for attempt in 0.. {
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}-{attempt}", std::process::id()));
+        let temporary = path.with_file_name(hidden);
+        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
+            other => return other.map(|file| (temporary, file)),
+        }
+    }
+    unreachable!("the loop ends by returning")
+}
+
+/// Texts by number, each once.
+#[derive(Default)]
+struct Strings<'p> {
+    numbers: FxHashMap<&'p str, u32>,
+    list: Vec<&'p str>,
+}
+
+impl<'p> Strings<'p> {
+    fn number(&mut self, text: &'p str) -> u32 {
+        *self.numbers.entry(text).or_insert_with(|| {
+            self.list.push(text);
+            self.list.len() as u32 - 1
+        })
+    }
+
+    fn column<T>(&mut self, items: &'p [T], text: impl Fn(&'p T) -> &'p str) -> Vec<u32> {
+        items.iter().map(|i| self.number(text(i))).collect()
+    }
+}
+
+/// Writes a profile and gives the sink back.
+pub fn write_to<W: Write + Seek>(out: W, profile: &Profile) -> io::Result<W> {
+    let p = profile;
+    let mut strings = Strings::default();
+    let class_name = strings.column(&p.classes, |c| &c.name);
+    let class_loader = strings.column(&p.classes, |c| &c.loader);
+    let class_source = strings.column(&p.classes, |c| &c.source_file);
+    let method_name = strings.column(&p.methods, |m| &m.name);
+    let method_descriptor = strings.column(&p.methods, |m| &m.descriptor);
+    let native_class = strings.column(&p.natives, |n| &n.class);
+    let native_name = strings.column(&p.natives, |n| &n.name);
+    let native_descriptor = strings.column(&p.natives, |n| &n.descriptor);
+    let thread_name = strings.column(&p.threads, |t| &t.name);
+    let texts: String = strings.list.concat();
+
+    let mut w = ColumnWriter::new(out);
+    let header = serde_json::to_vec_pretty(&Header::of(p, strings.list.len()))?;
+    w.bytes(ENTRY, &header, None)?;
+    w.bytes("gaps.json", &serde_json::to_vec(&p.gaps)?, Some(FAST))?;
+    w.column("strings/size.u32", strings.list.iter().map(|s| s.len() as u32))?;
+    w.bytes("strings/text.utf8", texts.as_bytes(), Some(FAST))?;
+
+    w.column("classes/name.u32", class_name.into_iter())?;
+    w.column("classes/loader.u32", class_loader.into_iter())?;
+    w.column("classes/source.u32", class_source.into_iter())?;
+    w.column("classes/hidden.u8", p.classes.iter().map(|c| u8::from(c.hidden)))?;
+    w.column("classes/size.u32", p.classes.iter().map(|c| c.bytes.len() as u32))?;
+    let mut class_bytes = Vec::with_capacity(p.classes.iter().map(|c| c.bytes.len()).sum());
+    p.classes.iter().for_each(|c| class_bytes.extend_from_slice(&c.bytes));
+    w.bytes("classes/bytes.bin", &class_bytes, Some(FAST))?;
+
+    w.column("methods/class.u32", p.methods.iter().map(|m| m.class))?;
+    w.column("methods/index.u16", p.methods.iter().map(|m| m.index))?;
+    w.column("methods/name.u32", method_name.into_iter())?;
+    w.column("methods/descriptor.u32", method_descriptor.into_iter())?;
+    w.column("methods/access.u16", p.methods.iter().map(|m| m.access))?;
+    w.column("methods/level.u8", p.methods.iter().map(|m| level_number(m.level)))?;
+    w.column("methods/counters.u16", p.methods.iter().map(|m| m.flow.counters))?;
+    w.column("methods/blocks.u16", p.methods.iter().map(|m| m.flow.blocks.len() as u16))?;
+    w.column("methods/edges.u32", p.methods.iter().map(|m| m.flow.edges.len() as u32))?;
+    let blocks = || p.methods.iter().flat_map(|m| &m.flow.blocks);
+    w.column("blocks/start.u16", blocks().map(|b| b.start as u16))?;
+    w.column("blocks/end.u16", blocks().map(|b| b.end as u16))?;
+    let edges = || p.methods.iter().flat_map(|m| &m.flow.edges);
+    w.column("edges/from.u16", edges().map(|e| e.from as u16))?;
+    w.column("edges/to.u16", edges().map(|e| e.to as u16))?;
+    w.column("edges/kind.u8", edges().map(|e| e.kind as u8))?;
+    w.column("edges/counter.u16", edges().map(|e| e.counter.unwrap_or(u16::MAX)))?;
+
+    w.column("natives/class.u32", native_class.into_iter())?;
+    w.column("natives/name.u32", native_name.into_iter())?;
+    w.column("natives/descriptor.u32", native_descriptor.into_iter())?;
+    w.column("native_sites/method.u32", p.native_sites.iter().map(|s| s.method))?;
+    w.column("native_sites/bci.u16", p.native_sites.iter().map(|s| s.bci as u16))?;
+    w.column("native_sites/native.u32", p.native_sites.iter().map(|s| s.native))?;
+    w.column("native_sites/dynamic.u8", p.native_sites.iter().map(|s| u8::from(s.dynamic)))?;
+
+    w.column("threads/name.u32", thread_name.into_iter())?;
+    let flags = |t: &crate::model::Thread| {
+        u8::from(t.similar_names) | u8::from(t.other_names) << 1 | u8::from(t.virtual_threads) << 2
+    };
+    w.column("threads/flags.u8", p.threads.iter().map(flags))?;
+    w.column("threads/leases.u32", p.threads.iter().map(|t| t.leases))?;
+    w.column("threads/first_node.u32", p.threads.iter().map(|t| t.first_node))?;
+
+    w.column("nodes/method.u32", p.nodes.method.iter().copied())?;
+    w.column("nodes/parent.u32", p.nodes.parent.iter().copied())?;
+    if p.run.sites {
+        w.column("nodes/site.u32", p.nodes.site.iter().copied())?;
+    }
+    let mut counters = Vec::with_capacity(p.nodes.counters.len() + p.nodes.counters.len() / 4);
+    p.nodes.counters.iter().for_each(|&c| put_leb128(c, &mut counters));
+    w.bytes("nodes/counters.leb128", &counters, Some(FAST))?;
+
+    w.column("departures/node.u32", p.departures.iter().map(|d| d.node))?;
+    w.column("departures/bci.u16", p.departures.iter().map(|d| d.bci as u16))?;
+    w.column("departures/kind.u8", p.departures.iter().map(|d| d.kind as u8))?;
+    w.column("departures/count.i64", p.departures.iter().map(|d| d.count))?;
+    w.finish()
+}

@@ -1,0 +1,21 @@
+//! Profiles: from the recording of a run to the numbers in a report.
+//!
+//! The rooms, in the order in which data passes through them:
+//! [`recording`] turns the agent's arena and class log into a [`Profile`](model::Profile), [`mod@file`] writes and reads it,
+//! [`flow`] and [`recover`] get every block's count from the few that were counted, [`target`] says what a bytecode
+//! costs, [`measure`] joins the two per node, [`tree`] merges nodes to named contexts, and [`projections`] are the tables
+//! that reports print.
+#![forbid(unsafe_code)]
+
+pub mod code;
+pub mod file;
+pub mod flow;
+pub mod measure;
+pub mod model;
+pub mod names;
+pub mod natives;
+pub mod projections;
+pub mod recording;
+pub mod recover;
+pub mod target;
+pub mod tree;

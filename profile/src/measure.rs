@@ -1,0 +1,109 @@
+//! Metrics of every node: counters and departures, weighed by what the code costs.
+
+use crate::code::{CodeError, Costs, for_each_method};
+use crate::flow::EdgeKind;
+use crate::model::{Departure, DepartureKind, Level, Profile, special};
+use crate::recover::{Recovery, Weights};
+use crate::target::Target;
+use std::ops::Range;
+
+/// Per node, columns beside [`Nodes`](crate::model::Nodes). Special nodes have zeros.
+#[derive(Debug, Clone, Default)]
+pub struct Measures {
+    /// Calls.
+    pub calls: Vec<u64>,
+    /// Calls that ended with an exception.
+    pub exceptional_exits: Vec<u64>,
+    /// Cost of the method's own bytecodes.
+    pub own: Vec<u64>,
+    /// Nodes whose counts contradict each other and were taken as 0 where they would be negative: a capture of running
+    /// threads may have caught them between two counters.
+    pub inconsistent: usize,
+}
+
+/// What is needed to measure the nodes of one method.
+struct Rule {
+    exits: Weights,
+    own: Weights,
+    costs: Costs,
+}
+
+/// Measures every node on a target.
+pub fn measure(profile: &Profile, target: &dyn Target) -> Result<Measures, CodeError> {
+    let mut rules: Vec<Option<Rule>> = (0..profile.methods.len()).map(|_| None).collect();
+    for_each_method(profile, |m, class, method| {
+        let fail = |reason: String| CodeError { class: class.name_str().into_owned(), reason };
+        let flow = &profile.methods[m].flow;
+        let recovery = Recovery::new(flow).map_err(|e| fail(format!("flow of {}: {e}", profile.methods[m].name)))?;
+        let code = class.code(method).map_err(|e| fail(e.to_string()))?;
+        let code = code.ok_or_else(|| fail(format!("{} has no code", profile.methods[m].name)))?;
+        let costs = Costs::new(code.bytes, code.at, target).map_err(|e| fail(e.to_string()))?;
+        let entered = |to: u32| flow.blocks.get(to as usize).map_or(0, |b| costs.range(b.start, b.end));
+        let own = flow.edges.iter().map(|e| entered(e.to)).collect();
+        let exits = flow.edges.iter().map(|e| i64::from(e.kind == EdgeKind::SuperThrow)).collect();
+        rules[m] = Some(Rule { exits: recovery.weigh(flow, exits), own: recovery.weigh(flow, own), costs });
+        Ok(())
+    })?;
+    let n = profile.nodes.len();
+    let mut out = Measures { calls: vec![0; n], exceptional_exits: vec![0; n], own: vec![0; n], inconsistent: 0 };
+    let mut departures = ByNode::new(&profile.departures);
+    for node in 0..n {
+        let gone = &profile.departures[departures.of(node)];
+        let method = profile.nodes.method[node];
+        if method >= special::FIRST {
+            continue;
+        }
+        let Some(rule) = &rules[method as usize] else { continue };
+        let counters = profile.nodes.counters_of(node);
+        let method = &profile.methods[method as usize];
+        let (mut exits, mut own) = (dot(&rule.exits, counters), dot(&rule.own, counters));
+        for d in gone {
+            let Some(block) = method.flow.block_at(d.bci) else {
+                let reason = format!("{} has no bytecode {}", method.name, d.bci);
+                return Err(CodeError { class: profile.classes[method.class as usize].name.clone(), reason });
+            };
+            let mut cost = rule.own.departures[block];
+            if method.level == Level::Precise {
+                cost = cost.wrapping_sub(rule.costs.range(d.bci + 1, method.flow.blocks[block].end));
+            }
+            own = own.wrapping_add(cost.wrapping_mul(d.count));
+            let thrown = i64::from(d.kind == DepartureKind::Thrown);
+            exits = exits.wrapping_add((rule.exits.departures[block].wrapping_add(thrown)).wrapping_mul(d.count));
+        }
+        let calls = counters.first().map_or(0, |&c| c as i64);
+        out.inconsistent += usize::from(calls < 0 || exits < 0 || own < 0);
+        out.calls[node] = calls.max(0) as u64;
+        out.exceptional_exits[node] = exits.max(0) as u64;
+        out.own[node] = own.max(0) as u64;
+    }
+    Ok(out)
+}
+
+fn dot(weights: &Weights, counters: &[u64]) -> i64 {
+    weights.counters.iter().zip(counters).fold(0i64, |sum, (&w, &c)| sum.wrapping_add(w.wrapping_mul(c as i64)))
+}
+
+/// Walks departures, which are ordered by node, along with the nodes.
+pub(crate) struct ByNode<'a> {
+    departures: &'a [Departure],
+    next: usize,
+}
+
+impl<'a> ByNode<'a> {
+    pub(crate) fn new(departures: &'a [Departure]) -> ByNode<'a> {
+        ByNode { departures, next: 0 }
+    }
+
+    /// The departures of a node; nodes must be asked for in rising order.
+    pub(crate) fn of(&mut self, node: usize) -> Range<usize> {
+        let at = |i: usize| self.departures.get(i).map(|d| d.node as usize);
+        while at(self.next).is_some_and(|n| n < node) {
+            self.next += 1;
+        }
+        let start = self.next;
+        while at(self.next) == Some(node) {
+            self.next += 1;
+        }
+        start..self.next
+    }
+}

@@ -1,0 +1,278 @@
+//! The profile in memory: what one run counted, and everything needed to interpret it.
+
+use crate::flow::Flow;
+pub use cprof_instrument::Level;
+use serde::{Deserialize, Serialize};
+
+/// One run's counts with the classes they belong to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Profile {
+    /// What ran, where and how.
+    pub run: RunFacts,
+    /// The classes that have executed methods.
+    pub classes: Vec<Class>,
+    /// The methods that occur in the tree.
+    pub methods: Vec<Method>,
+    /// Native methods that call sites of [`Profile::methods`] name.
+    pub natives: Vec<Native>,
+    /// Where they are called, ordered by method.
+    pub native_sites: Vec<NativeSite>,
+    /// One calling context tree each.
+    pub threads: Vec<Thread>,
+    /// The contexts of all trees, tree after tree.
+    pub nodes: Nodes,
+    /// Where control left blocks abnormally, ordered by node.
+    pub departures: Vec<Departure>,
+    /// What could not be counted.
+    pub gaps: Vec<Gap>,
+    /// What a reader of the numbers must know besides.
+    pub warnings: Vec<String>,
+}
+
+/// Facts about the run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunFacts {
+    /// Version of cprof that recorded.
+    pub cprof_version: String,
+    /// `java.vm.version` and the like.
+    pub jvm_version: String,
+    /// Who made the JVM, and its name.
+    pub jvm_vendor: String,
+    /// The JVM's command line, one argument each.
+    pub command_line: Vec<String>,
+    /// The class whose `main` ran, dotted; empty when unknown.
+    pub main_class: String,
+    /// The agent's options as given.
+    pub options: String,
+    /// Process id.
+    pub pid: u32,
+    /// Start of the JVM, milliseconds since 1970 UTC.
+    pub started_ms: u64,
+    /// When the profile was taken, milliseconds since 1970 UTC.
+    pub ended_ms: u64,
+    /// Methods named by `root=`, when only their extent was counted.
+    pub roots: Vec<String>,
+    /// Calls that found no room; above 0 the totals are incomplete.
+    pub lost_calls: u64,
+    /// Contexts were folded because of `max-nodes=` or `max-memory=`; totals are exact all the same.
+    pub folded: bool,
+    /// `depth=` or `recursion=fold` put calls into other contexts than their caller's.
+    pub bounded: bool,
+    /// Contexts distinguish call sites (`sites=on`).
+    pub sites: bool,
+}
+
+/// A class with its original bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Class {
+    /// Internal name, e.g. `java/lang/String`, as the JVM had it.
+    pub name: String,
+    /// The defining loader as text; empty for the boot loader.
+    pub loader: String,
+    /// Defined as a hidden class.
+    pub hidden: bool,
+    /// The `SourceFile` attribute; empty when there is none.
+    pub source_file: String,
+    /// The class file before weaving.
+    pub bytes: Vec<u8>,
+}
+
+/// The number of a level in files and logs.
+pub fn level_number(level: Level) -> u8 {
+    match level {
+        Level::Precise => 0,
+        Level::Block => 1,
+    }
+}
+
+/// The level of a number in a file or log.
+pub fn level_from_number(number: u8) -> Option<Level> {
+    match number {
+        0 => Some(Level::Precise),
+        1 => Some(Level::Block),
+        _ => None,
+    }
+}
+
+/// A method that ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Method {
+    /// Index in [`Profile::classes`].
+    pub class: u32,
+    /// Position in the class file's method table.
+    pub index: u16,
+    /// Simple name.
+    pub name: String,
+    /// Descriptor.
+    pub descriptor: String,
+    /// Access flags.
+    pub access: u16,
+    /// How it was counted.
+    pub level: Level,
+    /// Blocks and edges, and which edges have counters.
+    pub flow: Flow,
+}
+
+/// A native method.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Native {
+    /// Internal name of the class that declares it.
+    pub class: String,
+    /// Simple name.
+    pub name: String,
+    /// Descriptor.
+    pub descriptor: String,
+}
+
+/// A call whose statically resolved method is native.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NativeSite {
+    /// Calling method, index in [`Profile::methods`].
+    pub method: u32,
+    /// Bytecode index of the call.
+    pub bci: u32,
+    /// Index in [`Profile::natives`].
+    pub native: u32,
+    /// The receiver's class may select a Java method instead.
+    pub dynamic: bool,
+}
+
+/// A calling context tree and the thread, or threads one after the other, that grew it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Thread {
+    /// Name of the first thread.
+    pub name: String,
+    /// Others had names that differ in digits only.
+    pub similar_names: bool,
+    /// Others had other names.
+    pub other_names: bool,
+    /// Grown by virtual threads.
+    pub virtual_threads: bool,
+    /// How many threads.
+    pub leases: u32,
+    /// Its root: index in the nodes. The tree's nodes are this one up to the next thread's first.
+    pub first_node: u32,
+}
+
+impl Thread {
+    /// The name for reports: running numbers become `*` where several threads shared the tree.
+    pub fn label(&self) -> String {
+        let mut label = String::new();
+        if self.name.is_empty() {
+            label.push_str(if self.virtual_threads { "(virtual threads)" } else { "(unnamed)" });
+        } else if self.similar_names {
+            let mut in_number = false;
+            for c in self.name.chars() {
+                if !c.is_ascii_digit() {
+                    label.push(c);
+                } else if !in_number {
+                    label.push('*');
+                }
+                in_number = c.is_ascii_digit();
+            }
+        } else {
+            label.push_str(&self.name);
+        }
+        if self.other_names {
+            label.push_str(" and others");
+        }
+        label
+    }
+}
+
+/// Values of [`Nodes::method`] that are no method.
+pub mod special {
+    /// The root of a thread's tree; its parent is itself.
+    pub const ROOT: u32 = u32::MAX;
+    /// Parent of contexts that were folded for want of room.
+    pub const FOLDED: u32 = u32::MAX - 1;
+    /// The smallest special value.
+    pub const FIRST: u32 = FOLDED;
+}
+
+/// Contexts as columns. A parent stands before its children.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Nodes {
+    /// Index in [`Profile::methods`], or [`special`].
+    pub method: Vec<u32>,
+    /// Index of the parent.
+    pub parent: Vec<u32>,
+    /// Call site in the parent: bci + 1, 0 unknown. Empty when call sites were not distinguished.
+    pub site: Vec<u32>,
+    /// The counters of all nodes, one after the other; each node has as many as its method's flow.
+    pub counters: Vec<u64>,
+    /// Where each node's counters begin in [`Nodes::counters`], and at the end their number.
+    pub starts: Vec<usize>,
+}
+
+impl Nodes {
+    /// Number of contexts.
+    pub fn len(&self) -> usize {
+        self.method.len()
+    }
+
+    /// No contexts at all.
+    pub fn is_empty(&self) -> bool {
+        self.method.is_empty()
+    }
+
+    /// A node's counters.
+    pub fn counters_of(&self, node: usize) -> &[u64] {
+        &self.counters[self.starts[node]..self.starts[node + 1]]
+    }
+
+    /// A node's call site, 0 when unknown.
+    pub fn site_of(&self, node: usize) -> u32 {
+        self.site.get(node).copied().unwrap_or(0)
+    }
+}
+
+/// How control left a block other than along an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum DepartureKind {
+    /// An exception left the method.
+    Thrown = 0,
+    /// An exception went to a handler of the method.
+    Caught = 1,
+    /// The frame was still there when the profile was taken.
+    Active = 2,
+}
+
+impl DepartureKind {
+    /// The kind of a number in a file.
+    pub fn from_number(number: u8) -> Option<DepartureKind> {
+        match number {
+            0 => Some(DepartureKind::Thrown),
+            1 => Some(DepartureKind::Caught),
+            2 => Some(DepartureKind::Active),
+            _ => None,
+        }
+    }
+}
+
+/// Departures from one bytecode in one context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// The context.
+    pub node: u32,
+    /// The last bytecode executed; for [`Level::Block`] any in the block.
+    pub bci: u32,
+    /// How.
+    pub kind: DepartureKind,
+    /// How often. Negative where counting was resumed in the middle of a frame.
+    pub count: i64,
+}
+
+/// Something that was not counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gap {
+    /// Internal name of the class.
+    pub class: String,
+    /// Method name and descriptor; none: the whole class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Why, as a sentence.
+    pub reason: String,
+}

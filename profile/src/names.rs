@@ -1,0 +1,159 @@
+//! Names for people, and names that stay the same from run to run.
+
+use std::borrow::Cow;
+
+/// Dotted form of an internal class name.
+pub fn dotted(internal: &str) -> String {
+    internal.replace('/', ".")
+}
+
+/// A dotted class name without what the JVM numbers as it goes: addresses and counters of lambdas, LambdaForms and
+/// other hidden classes, and of reflection's generated accessors (JDK 17). Names of ordinary classes stay.
+pub fn stable(internal: &str, hidden: bool) -> String {
+    let mut name: &str = internal;
+    // A hidden class is named <class file's name>/<suffix>, the suffix an address (JVMS has no rule; HotSpot 15 and later);
+    // inside the class file it may be `+0x…` or `.0x…`.
+    for mark in ["/0x", "+0x", ".0x"] {
+        if let Some(at) = name.find(mark)
+            && name[at + 3..].bytes().all(|b| b.is_ascii_hexdigit())
+        {
+            name = &name[..at];
+        }
+    }
+    let without_digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    if without_digits.len() < name.len() {
+        const RUNNING: [&str; 3] =
+            ["GeneratedMethodAccessor", "GeneratedConstructorAccessor", "GeneratedSerializationConstructorAccessor"];
+        if without_digits.ends_with("$$Lambda$") || (hidden && without_digits.ends_with('$')) {
+            name = &without_digits[..without_digits.len() - 1];
+        } else if RUNNING.iter().any(|r| without_digits.ends_with(r)) {
+            name = without_digits;
+        }
+    }
+    dotted(name)
+}
+
+/// A pattern over names: `*` stands for any characters, everything else for itself.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    parts: Vec<String>,
+}
+
+impl Pattern {
+    /// A pattern; `/` in it is the same as `.`.
+    pub fn new(pattern: &str) -> Pattern {
+        Pattern { parts: pattern.replace('/', ".").split('*').map(str::to_owned).collect() }
+    }
+
+    /// Whether the whole text fits.
+    pub fn matches(&self, text: &str) -> bool {
+        let (first, rest) = (&self.parts[0], &self.parts[1..]);
+        let Some(mut text) = text.strip_prefix(first.as_str()) else { return false };
+        let Some((last, middle)) = rest.split_last() else { return text.is_empty() };
+        for part in middle {
+            let Some(at) = text.find(part.as_str()) else { return false };
+            text = &text[at + part.len()..];
+        }
+        text.ends_with(last.as_str())
+    }
+
+    /// Whether a method fits, as `Class.method` or `Class.method(descriptor…`.
+    pub fn matches_method(&self, class: &str, method: &str, descriptor: &str) -> bool {
+        self.matches(&format!("{class}.{method}")) || self.matches(&format!("{class}.{method}{}", descriptor.replace('/', ".")))
+    }
+}
+
+/// `1234567` as `1,234,567`.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.char_indices() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// The parameter types of a descriptor as in Java source, classes without packages: `(int, String[])`. A descriptor that
+/// is none is shown as it is.
+pub fn parameters(descriptor: &str) -> Cow<'_, str> {
+    fn list(descriptor: &str) -> Option<String> {
+        let mut rest = descriptor.strip_prefix('(')?;
+        let mut out = String::from("(");
+        while !rest.starts_with(')') {
+            let element = rest.trim_start_matches('[');
+            let dimensions = rest.len() - element.len();
+            let first = element.chars().next()?;
+            let name = match first {
+                'B' => "byte",
+                'C' => "char",
+                'D' => "double",
+                'F' => "float",
+                'I' => "int",
+                'J' => "long",
+                'S' => "short",
+                'Z' => "boolean",
+                'L' => {
+                    let (class, after) = element[1..].split_once(';')?;
+                    rest = after;
+                    class.rsplit('/').next()?
+                }
+                _ => return None,
+            };
+            if first != 'L' {
+                rest = &element[1..];
+            }
+            if out.len() > 1 {
+                out.push_str(", ");
+            }
+            out.push_str(name);
+            (0..dimensions).for_each(|_| out.push_str("[]"));
+        }
+        out.push(')');
+        Some(out)
+    }
+    list(descriptor).map_or(Cow::Borrowed(descriptor), Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_classes_lose_their_running_numbers() {
+        assert_eq!(stable("Main$$Lambda$14/0x0000000800c03000", true), "Main$$Lambda");
+        assert_eq!(stable("Main$$Lambda/0x00007f3a1c000a00", true), "Main$$Lambda");
+        assert_eq!(stable("a/Main$$Lambda+0x00007f3a1c000a00", true), "a.Main$$Lambda");
+        assert_eq!(stable("Main$$Lambda$14", true), "Main$$Lambda");
+        assert_eq!(stable("java/lang/invoke/LambdaForm$MH/0x0000000800c00800", true), "java.lang.invoke.LambdaForm$MH");
+        assert_eq!(stable("java/lang/invoke/LambdaForm$DMH$7", true), "java.lang.invoke.LambdaForm$DMH");
+        assert_eq!(stable("jdk/internal/reflect/GeneratedMethodAccessor12", false), "jdk.internal.reflect.GeneratedMethodAccessor");
+    }
+
+    #[test]
+    fn ordinary_classes_keep_theirs() {
+        for name in ["Main$1", "a/B$2$C3", "V8", "x/0xCAFE/Y", "jdk/proxy1/$Proxy4"] {
+            assert_eq!(stable(name, false), dotted(name));
+        }
+    }
+
+    #[test]
+    fn patterns() {
+        let is = |p: &str, t: &str| Pattern::new(p).matches(t);
+        assert!(is("a.B.c", "a.B.c") && is("a/B.c", "a.B.c") && is("*", "") && is("a*c", "abbc") && is("*b*", "abc"));
+        assert!(is("a.*.x*", "a.b.xy") && is("a**c", "ac"));
+        assert!(!is("a.B", "a.Bc") && !is("a*a", "a") && !is("*b", "bc") && !is("", "a"));
+        assert!(Pattern::new("B.m(I)V").matches_method("B", "m", "(I)V"));
+        assert!(!Pattern::new("B.m(J)V").matches_method("B", "m", "(I)V"));
+    }
+
+    #[test]
+    fn numbers_and_parameters() {
+        assert_eq!([0, 999, 1000, 1234567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(parameters("(I[[Ljava/lang/String;J)V"), "(int, String[][], long)");
+        assert_eq!(parameters("()V"), "()");
+        assert_eq!(parameters("(Lbroken"), "(Lbroken");
+    }
+}

@@ -1,0 +1,88 @@
+//! By method.
+
+use crate::tree::{Symbols, Tree, Visit, What};
+
+/// A method's metrics over all its contexts in a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MethodRow {
+    /// Index in [`Symbols::list`].
+    pub symbol: u32,
+    /// Calls.
+    pub calls: u64,
+    /// Calls that ended with an exception.
+    pub exceptional_exits: u64,
+    /// Own cost.
+    pub own: u64,
+    /// Cost of the method and all it called; a recursive method's inner calls are in the outer one's already.
+    pub total: u64,
+}
+
+/// Sums over a tree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Contexts of methods with bytecode.
+    pub contexts: u64,
+    /// Methods with bytecode.
+    pub methods: u64,
+    /// Calls of methods with bytecode.
+    pub calls: u64,
+    /// Calls of native methods.
+    pub native_calls: u64,
+    /// Calls that ended with an exception.
+    pub exceptional_exits: u64,
+    /// Cost.
+    pub own: u64,
+}
+
+/// One row per method in the tree, in order of symbol.
+pub fn by_method(tree: &Tree, symbols: &Symbols) -> Vec<MethodRow> {
+    let mut rows: Vec<Option<MethodRow>> = vec![None; symbols.list.len()];
+    let mut active = vec![0u32; symbols.list.len()];
+    let symbol_of = |context: u32| match tree.contexts[context as usize].what {
+        What::Method(symbol) => Some(symbol),
+        What::Root | What::Folded => None,
+    };
+    let visit = |visit| {
+        let (context, enter) = match visit {
+            Visit::Enter { context, .. } => (context, true),
+            Visit::Leave { context } => (context, false),
+        };
+        let Some(symbol) = symbol_of(context) else { return true };
+        let outer = &mut active[symbol as usize];
+        if !enter {
+            *outer -= 1;
+            return true;
+        }
+        let metrics = &tree.contexts[context as usize];
+        let row = rows[symbol as usize].get_or_insert(MethodRow { symbol, calls: 0, exceptional_exits: 0, own: 0, total: 0 });
+        row.calls = row.calls.saturating_add(metrics.calls);
+        row.exceptional_exits = row.exceptional_exits.saturating_add(metrics.exceptional_exits);
+        row.own = row.own.saturating_add(metrics.own);
+        if *outer == 0 {
+            row.total = row.total.saturating_add(metrics.total);
+        }
+        *outer += 1;
+        true
+    };
+    tree.walk(|_| {}, visit);
+    rows.into_iter().flatten().collect()
+}
+
+/// Sums over the tree.
+pub fn totals(tree: &Tree, symbols: &Symbols) -> Totals {
+    let mut totals = Totals::default();
+    let mut seen = vec![false; symbols.list.len()];
+    for context in &tree.contexts {
+        let What::Method(symbol) = context.what else { continue };
+        if symbols.list[symbol as usize].native {
+            totals.native_calls = totals.native_calls.saturating_add(context.calls);
+            continue;
+        }
+        totals.contexts += 1;
+        totals.methods += u64::from(!std::mem::replace(&mut seen[symbol as usize], true));
+        totals.calls = totals.calls.saturating_add(context.calls);
+        totals.exceptional_exits = totals.exceptional_exits.saturating_add(context.exceptional_exits);
+        totals.own = totals.own.saturating_add(context.own);
+    }
+    totals
+}

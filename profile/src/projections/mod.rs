@@ -1,0 +1,7 @@
+//! Tables: what a profile says by method, by thread, in total.
+
+mod methods;
+mod threads;
+
+pub use methods::{MethodRow, Totals, by_method, totals};
+pub use threads::{ThreadRow, by_thread};

@@ -1,0 +1,270 @@
+//! A capture and the class log joined to a profile.
+
+use super::capture::Capture;
+use super::log::Log;
+use super::resolve::Hierarchy;
+use crate::code::text;
+use crate::file::{self, WriteError};
+use crate::flow::{Block, Edge, EdgeKind, Flow};
+use crate::model::{Class, Departure, Gap, Method, Nodes, Profile, RunFacts, Thread, special};
+use cprof_instrument::abi::kind;
+use cprof_instrument::classfile::ClassFile;
+use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
+
+/// What was written, for the line at the end of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The file.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// Contexts in it.
+    pub nodes: usize,
+    /// Methods that ran.
+    pub methods: usize,
+    /// Methods that are not covered.
+    pub methods_not_covered: usize,
+    /// Classes that are not covered.
+    pub classes_not_covered: usize,
+    /// Warnings in the profile.
+    pub warnings: Vec<String>,
+}
+
+/// Writes the profile of a capture. The file appears under its name when it is whole, and not before.
+pub fn write(out: &Path, capture: Capture, log: &Log<'_>, run: RunFacts) -> Result<Summary, WriteError> {
+    let profile = assemble(capture, log, run);
+    let bytes = file::write(out, &profile)?;
+    let whole_classes = profile.gaps.iter().filter(|g| g.method.is_none()).count();
+    Ok(Summary {
+        path: out.to_owned(),
+        bytes,
+        nodes: profile.nodes.len(),
+        methods: profile.methods.len(),
+        methods_not_covered: profile.gaps.len() - whole_classes,
+        classes_not_covered: whole_classes,
+        warnings: profile.warnings,
+    })
+}
+
+/// Joins a capture with the classes it refers to. What does not fit together is left out and named in the warnings.
+pub fn assemble(capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profile {
+    const SITES: u32 = 1;
+    const FOLD: u32 = 2;
+    const OVERFLOW: u32 = 8;
+    run.lost_calls = capture.lost_calls;
+    run.sites = capture.flags & SITES != 0;
+    run.bounded = capture.flags & FOLD != 0 || capture.depth != 0;
+    run.folded = capture.flags & OVERFLOW != 0;
+    let mut assembly = Assembly {
+        log,
+        hierarchy: Hierarchy::new(log),
+        profile: Profile { run, ..Profile::default() },
+        classes: FxHashMap::default(),
+        methods: FxHashMap::default(),
+        misfits: FxHashMap::default(),
+    };
+    assembly.nodes(&capture);
+    assembly.gaps();
+    let Assembly { mut profile, hierarchy, misfits, .. } = assembly;
+    profile.natives = hierarchy.found;
+    profile.native_sites.sort_by_key(|s| (s.method, s.bci));
+    profile.warnings = log.warnings.iter().map(|w| (*w).to_owned()).collect();
+    profile.warnings.extend(capture.warnings);
+    if log.torn > 0 {
+        profile.warnings.push(format!("the last {} bytes of the class log are damaged and were ignored", log.torn));
+    }
+    let mut misfits: Vec<_> = misfits.into_iter().collect();
+    misfits.sort();
+    profile.warnings.extend(misfits.into_iter().map(|(what, nodes)| format!("{nodes} contexts were left out: {what}")));
+    profile
+}
+
+struct Assembly<'l, 'a> {
+    log: &'l Log<'a>,
+    hierarchy: Hierarchy<'a>,
+    profile: Profile,
+    /// Position in the profile by position in the log.
+    classes: FxHashMap<usize, u32>,
+    /// Position in the profile by id, or why its nodes cannot be used.
+    methods: FxHashMap<u32, Result<u32, String>>,
+    misfits: FxHashMap<String, u64>,
+}
+
+impl<'a> Assembly<'_, 'a> {
+    /// Takes over the nodes, but for what ran outside the root= methods.
+    fn nodes(&mut self, capture: &Capture) {
+        const OUTSIDE: u32 = u32::MAX;
+        const MISFIT: u32 = u32::MAX - 1;
+        let count = capture.nodes();
+        let mut new_index = vec![OUTSIDE; count];
+        let mut nodes = Nodes { starts: vec![0], ..Nodes::default() };
+        nodes.method.reserve(count);
+        nodes.parent.reserve(count);
+        nodes.starts.reserve(count);
+        nodes.counters.reserve(capture.counters.len());
+        let mut trees = capture.trees.iter().peekable();
+        for old in 0..count {
+            let counters = &capture.counters[capture.starts[old]..capture.starts[old + 1]];
+            if let Some(tree) = trees.next_if(|t| t.first_node as usize == old) {
+                self.profile.threads.push(Thread {
+                    name: tree.name.clone(),
+                    similar_names: tree.flags & 2 != 0,
+                    other_names: tree.flags & 4 != 0,
+                    virtual_threads: tree.flags & 8 != 0,
+                    leases: tree.leases,
+                    first_node: nodes.method.len() as u32,
+                });
+            }
+            let index = nodes.method.len() as u32;
+            let (method, parent) = match capture.what[old] {
+                kind::ROOT => (special::ROOT, index),
+                kind::OUTSIDE => continue,
+                what => {
+                    let parent = new_index[capture.parent[old] as usize];
+                    if parent == OUTSIDE {
+                        continue;
+                    }
+                    if parent == MISFIT {
+                        new_index[old] = MISFIT;
+                        *self.misfits.entry("their callers were left out".into()).or_insert(0) += 1;
+                        continue;
+                    }
+                    if what == kind::OVERFLOW {
+                        (special::FOLDED, parent)
+                    } else {
+                        match self.method(what, counters.len()) {
+                            Some(method) => (method, parent),
+                            None => {
+                                new_index[old] = MISFIT;
+                                continue;
+                            }
+                        }
+                    }
+                }
+            };
+            new_index[old] = index;
+            nodes.method.push(method);
+            nodes.parent.push(parent);
+            if self.profile.run.sites {
+                nodes.site.push(capture.site[old]);
+            }
+            nodes.counters.extend_from_slice(counters);
+            nodes.starts.push(nodes.counters.len());
+        }
+        self.profile.nodes = nodes;
+        self.profile.departures.reserve(capture.departures.len());
+        for &(node, place, count) in &capture.departures {
+            let node = new_index[node as usize];
+            if node < MISFIT {
+                self.profile.departures.push(Departure { node, bci: place.bci, kind: place.kind, count });
+            }
+        }
+    }
+
+    /// The profile's method for an id, taken over from the log when first met.
+    fn method(&mut self, id: u32, counters: usize) -> Option<u32> {
+        if let Some(known) = self.methods.get(&id) {
+            if let Err(why) = known {
+                *self.misfits.entry(why.clone()).or_insert(0) += 1;
+            }
+            return known.as_ref().ok().copied();
+        }
+        let taken = self.take_over(id, counters);
+        self.methods.insert(id, taken);
+        self.method(id, counters)
+    }
+
+    /// The method's flow as the weaver planned it, or why the node cannot be used.
+    fn describe(&self, id: u32, counters: usize) -> Result<(usize, usize, Flow), String> {
+        let (at, m) = self.log.method(id).ok_or_else(|| format!("method id {id} is not in the class log"))?;
+        let class = &self.log.classes[at];
+        let flow = flow(self.parsed(at)?, class.methods[m].0).ok_or_else(|| damaged(class.name))?;
+        if usize::from(flow.counters) != counters {
+            let planned = flow.counters;
+            return Err(format!("{} has a method with {counters} counters where {planned} were planned", class.name));
+        }
+        Ok((at, m, flow))
+    }
+
+    fn parsed(&self, at: usize) -> Result<&ClassFile<'a>, String> {
+        self.hierarchy.parsed[at].as_ref().ok_or_else(|| damaged(self.log.classes[at].name))
+    }
+
+    fn take_over(&mut self, id: u32, counters: usize) -> Result<u32, String> {
+        let (at, m, flow) = self.describe(id, counters)?;
+        let entry = &self.log.classes[at];
+        let (index, _, level) = entry.methods[m];
+        let parsed = self.parsed(at)?;
+        let (method, source_file) = (parsed.methods[index as usize].clone(), parsed.source_file());
+        let classes = &mut self.profile.classes;
+        let class = *self.classes.entry(at).or_insert_with(|| {
+            classes.push(Class {
+                name: entry.name.to_owned(),
+                loader: entry.loader.to_owned(),
+                hidden: entry.hidden,
+                source_file: source_file.unwrap_or_default().into_owned(),
+                bytes: entry.bytes.to_vec(),
+            });
+            classes.len() as u32 - 1
+        });
+        let number = self.profile.methods.len() as u32;
+        self.profile.methods.push(Method {
+            class,
+            index,
+            name: text(method.name),
+            descriptor: text(method.descriptor),
+            access: method.access,
+            level,
+            flow,
+        });
+        self.hierarchy.sites(at, &method, number, &mut self.profile.native_sites);
+        Ok(number)
+    }
+
+    /// What the log says was not covered.
+    fn gaps(&mut self) {
+        let gaps = &mut self.profile.gaps;
+        for &(name, reason) in &self.log.not_covered {
+            gaps.push(Gap { class: name.to_owned(), method: None, reason: reason.to_owned() });
+        }
+        for (class, parsed) in self.log.classes.iter().zip(&self.hierarchy.parsed) {
+            for (index, reason) in &class.skipped {
+                let method = parsed.as_ref().and_then(|p| p.methods.get(*index as usize));
+                let method = method.map_or_else(|| format!("#{index}"), |m| text(m.name) + &text(m.descriptor));
+                gaps.push(Gap { class: class.name.to_owned(), method: Some(method), reason: reason.clone() });
+            }
+        }
+        gaps.sort_by(|a, b| (&a.class, &a.method, &a.reason).cmp(&(&b.class, &b.method, &b.reason)));
+        gaps.dedup();
+    }
+}
+
+fn damaged(class: &str) -> String {
+    format!("the class log's copy of {class} cannot be read")
+}
+
+fn flow(class: &ClassFile<'_>, index: u16) -> Option<Flow> {
+    use cprof_instrument::EdgeKind as Planned;
+    let plan = cprof_instrument::plan(class, class.methods.get(index as usize)?).ok()??;
+    let edge = |e: &cprof_instrument::Edge| Edge {
+        from: e.from,
+        to: e.to,
+        kind: match e.kind {
+            Planned::Entry => EdgeKind::Entry,
+            Planned::Fall => EdgeKind::Fall,
+            Planned::Taken => EdgeKind::Taken,
+            Planned::Case => EdgeKind::Case,
+            Planned::Return => EdgeKind::Return,
+            Planned::Handler => EdgeKind::Handler,
+            Planned::SuperThrow => EdgeKind::SuperThrow,
+            Planned::Subroutine => EdgeKind::Subroutine,
+        },
+        counter: e.counter,
+    };
+    Some(Flow {
+        blocks: plan.blocks.iter().map(|b| Block { start: b.start, end: b.end }).collect(),
+        edges: plan.edges.iter().map(edge).collect(),
+        counters: plan.counters,
+    })
+}

@@ -1,0 +1,362 @@
+//! Copying the calling context trees out of an arena that may be in use.
+//!
+//! The runtime writes a node in full before it publishes its method word, each tree's chunks are filled by one thread at a
+//! time and lie at rising addresses. So a linear scan sees only whole nodes, and every parent before its children; it needs
+//! no recursion however deep the tree.
+
+use super::memory::{Memory, Window};
+use super::stacks::{self, Stack};
+use crate::model::DepartureKind;
+use cprof_instrument::abi::{self, header, kind, node, root};
+use rustc_hash::FxHashMap;
+use std::time::Duration;
+use thiserror::Error;
+
+/// A copy of all trees at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Capture {
+    /// The trees, each with its nodes from `first_node` up to the next tree's.
+    pub trees: Vec<CapturedTree>,
+    /// Calls that found no room.
+    pub lost_calls: u64,
+    /// What was wrong with the arena.
+    pub warnings: Vec<String>,
+    /// Bits of `abi::header::FLAGS`.
+    pub(super) flags: u32,
+    pub(super) depth: u32,
+    /// Reference of each node in the arena.
+    pub(super) reference: Vec<u32>,
+    /// Method id, or `abi::kind` ROOT, OVERFLOW, OUTSIDE.
+    pub(super) what: Vec<u32>,
+    /// Index of the parent; a root's is itself.
+    pub(super) parent: Vec<u32>,
+    pub(super) site: Vec<u32>,
+    pub(super) counters: Vec<u64>,
+    /// Where each node's counters begin, and the end of the last.
+    pub(super) starts: Vec<usize>,
+    /// Node, where, how often; in order, each pair once.
+    pub(super) departures: Vec<(u32, Where, i64)>,
+    /// Node index by reference.
+    pub(super) index: FxHashMap<u32, u32>,
+}
+
+/// A tree as the runtime labelled it.
+#[derive(Debug, Clone)]
+pub struct CapturedTree {
+    /// The root's reference in the arena: what [`Stack::tree`] names.
+    pub reference: u32,
+    /// First node, the root.
+    pub first_node: u32,
+    /// The first thread's name.
+    pub name: String,
+    /// Bits of `abi::root::FLAGS`.
+    pub flags: u32,
+    /// How many threads.
+    pub leases: u32,
+    pub(super) overflow: u32,
+    pub(super) outside: u32,
+}
+
+/// A place and manner of departure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Where {
+    /// Bytecode index in the original code.
+    pub bci: u32,
+    /// Manner.
+    pub kind: DepartureKind,
+}
+
+/// Not an arena this version can read.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum CaptureError {
+    /// The first word is another one.
+    #[error("not a cprof recording: it begins with {found:#010x} instead of {:#010x}", abi::MAGIC)]
+    Magic {
+        /// The first word.
+        found: u32,
+    },
+    /// Written by another version of cprof.
+    #[error("the recording has layout version {found}, this cprof reads {}; use the cprof that recorded it", abi::LAYOUT_VERSION)]
+    Version {
+        /// The version found.
+        found: u32,
+    },
+    /// Not even a header.
+    #[error("the recording is cut short: {len} bytes, where the header alone takes {}", abi::JUNK)]
+    Short {
+        /// Its size.
+        len: u64,
+    },
+}
+
+/// Copies all trees; frames in `stacks` become active departures of their contexts.
+pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureError> {
+    let short = CaptureError::Short { len: mem.len() };
+    let word = |at| mem.u32(at).ok_or(CaptureError::Short { len: mem.len() });
+    if mem.len() < abi::CHUNKS {
+        return Err(short);
+    }
+    match (word(header::MAGIC)?, word(header::VERSION)?) {
+        (abi::MAGIC, abi::LAYOUT_VERSION) => {}
+        (abi::MAGIC, found) => return Err(CaptureError::Version { found }),
+        (found, _) => return Err(CaptureError::Magic { found }),
+    }
+    let mut capture = Capture {
+        flags: word(header::FLAGS)?,
+        depth: word(header::DEPTH)?,
+        lost_calls: mem.u64(header::LOST).unwrap_or(0),
+        starts: vec![0],
+        ..Capture::default()
+    };
+    let known = u64::from(word(header::METHOD_COUNT)?.saturating_add(abi::FIRST_METHOD).min(abi::MAX_METHODS));
+    let mut table = vec![0; (4 * known).min(mem.len() - abi::METHODS) as usize];
+    mem.bytes(abi::METHODS, &mut table).ok_or(short)?;
+    let top = mem.u64(header::TOP).unwrap_or(0).min(mem.len());
+    let mut chunks = chunks(mem, top, &mut capture.warnings);
+    chunks.sort_unstable_by_key(|c| (c.tree, c.at));
+    let mut scan = Scan { mem, window: Window::new(mem), table, orphans: 0, capture };
+    for chunk in &chunks {
+        if scan.chunk(chunk).is_none() {
+            let at = chunk.at;
+            scan.capture.warnings.push(format!("the chunk at byte {at} of the recording is damaged; its contexts are incomplete"));
+        }
+    }
+    let Scan { orphans, mut capture, .. } = scan;
+    if orphans > 0 {
+        capture.warnings.push(format!("{orphans} contexts without a caller were left out"));
+    }
+    stacks::place(&mut capture, stacks);
+    capture.settle();
+    Ok(capture)
+}
+
+struct Chunk {
+    tree: u32,
+    at: u64,
+    end: u64,
+}
+
+/// The chunks up to `top`. A header that is not there yet is waited for a moment; one that stays away (its writer was
+/// killed between taking the room and using it) is stepped over.
+fn chunks(mem: &dyn Memory, top: u64, warnings: &mut Vec<String>) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    let mut at = abi::CHUNKS;
+    while at < top {
+        let mut found = chunk_at(mem, at, top);
+        for _ in 0..20 {
+            if found.is_some() || mem.u32(at) != Some(kind::END) {
+                break;
+            }
+            std::thread::sleep(Duration::from_micros(50));
+            found = chunk_at(mem, at, top);
+        }
+        if let Some(chunk) = found {
+            at = chunk.end;
+            chunks.push(chunk);
+            continue;
+        }
+        let hole = at;
+        let mut window = Window::new(mem);
+        at += 8;
+        while at < top && (window.u32(at) != Some(kind::CHUNK) || chunk_at(mem, at, top).is_none()) {
+            at += 8;
+        }
+        warnings.push(format!("{} bytes at {hole} of the recording are no chunk and were stepped over", at.min(top) - hole));
+    }
+    chunks
+}
+
+fn chunk_at(mem: &dyn Memory, at: u64, top: u64) -> Option<Chunk> {
+    if mem.u32(at)? != kind::CHUNK {
+        return None;
+    }
+    let (tree, size) = (mem.u32(at + 4)?, mem.u64(at + 8)?);
+    let end = at.checked_add(size)?;
+    (size >= 16 && size % 8 == 0 && end <= top && tree != 0).then_some(Chunk { tree, at, end })
+}
+
+struct Scan<'a> {
+    mem: &'a dyn Memory,
+    window: Window<'a>,
+    /// The arena's method table.
+    table: Vec<u8>,
+    orphans: u64,
+    capture: Capture,
+}
+
+impl Scan<'_> {
+    /// The method table's entry; ids given out since the scan began are looked up in the arena.
+    fn method(&self, id: u32) -> Option<u32> {
+        let at = 4 * id as usize;
+        match self.table.get(at..at + 4) {
+            Some(entry) => Some(u32::from_le_bytes(entry.try_into().ok()?)),
+            None if id < abi::MAX_METHODS => self.mem.u32(abi::METHODS + at as u64),
+            None => None,
+        }
+    }
+
+    /// Takes over a chunk's objects. None where the chunk is damaged.
+    fn chunk(&mut self, chunk: &Chunk) -> Option<()> {
+        let mut at = chunk.at + 16;
+        while at + 8 <= chunk.end {
+            let what = self.window.u32(at)?;
+            let size = match what {
+                kind::END => break,
+                kind::DEPARTURE => 24,
+                kind::ROOT => root::SIZE,
+                kind::INDEX => 8 + 4 * u64::from(self.window.u32(at + 4)?),
+                kind::LABEL => 16 + u64::from(self.window.u32(at + 4)?),
+                kind::OVERFLOW | kind::OUTSIDE => node::COUNTERS,
+                id if id >= abi::FIRST_METHOD => {
+                    let entry = self.method(id).filter(|&e| e != 0)?;
+                    abi::node_size((entry & 0x3FFF) as u16, entry & abi::METHOD_LEAF != 0)
+                }
+                _ => return None,
+            };
+            let end = at + size.next_multiple_of(8);
+            if end > chunk.end {
+                return None;
+            }
+            match what {
+                kind::DEPARTURE | kind::INDEX | kind::LABEL => {}
+                kind::ROOT => self.root(at)?,
+                kind::OVERFLOW | kind::OUTSIDE => self.node(at, what, 0, 0)?,
+                id => {
+                    let entry = self.method(id)?;
+                    let leaf = entry & abi::METHOD_LEAF != 0;
+                    let counters = if leaf { node::LEAF_COUNTERS } else { node::COUNTERS };
+                    self.node(at, id, counters, (entry & 0x3FFF) as usize)?;
+                }
+            }
+            at = end;
+        }
+        Some(())
+    }
+
+    fn root(&mut self, at: u64) -> Option<()> {
+        let c = &mut self.capture;
+        let reference = u32::try_from(at / abi::UNIT).ok()?;
+        let index = c.what.len() as u32;
+        c.index.insert(reference, index);
+        c.reference.push(reference);
+        c.what.push(kind::ROOT);
+        c.parent.push(index);
+        c.site.push(0);
+        c.starts.push(c.counters.len());
+        let label = self.mem.u32(at + root::LABEL)?;
+        c.trees.push(CapturedTree {
+            reference,
+            first_node: index,
+            name: label_at(self.mem, label).unwrap_or_default(),
+            flags: self.mem.u32(at + root::FLAGS)?,
+            leases: self.mem.u32(at + root::LEASES)?,
+            overflow: self.mem.u32(at + root::OVERFLOW)?,
+            outside: self.mem.u32(at + root::OUTSIDE)?,
+        });
+        Some(())
+    }
+
+    fn node(&mut self, at: u64, what: u32, counters: u64, count: usize) -> Option<()> {
+        let reference = u32::try_from(at / abi::UNIT).ok()?;
+        let site = self.window.u32(at + node::SITE)?;
+        let parent = self.window.u32(at + node::PARENT)?;
+        let departures = self.window.u32(at + node::DEPARTURES)?;
+        let c = &mut self.capture;
+        let Some(&parent) = c.index.get(&parent) else {
+            self.orphans += 1;
+            return Some(());
+        };
+        let index = c.what.len() as u32;
+        c.index.insert(reference, index);
+        c.reference.push(reference);
+        c.what.push(what);
+        c.parent.push(parent);
+        c.site.push(site);
+        self.window.u64s(at + counters, count, &mut c.counters)?;
+        c.starts.push(c.counters.len());
+        if departures != 0 {
+            self.departures(index, departures)?;
+        }
+        Some(())
+    }
+
+    fn departures(&mut self, index: u32, mut reference: u32) -> Option<()> {
+        while reference != 0 {
+            let at = u64::from(reference) * abi::UNIT;
+            if self.mem.u32(at)? != kind::DEPARTURE {
+                return None;
+            }
+            let place = self.mem.u32(at + 4)?;
+            let count = self.mem.u64(at + 16)? as i64;
+            let kind = if place >> 31 == 1 { DepartureKind::Caught } else { DepartureKind::Thrown };
+            self.capture.departures.push((index, Where { bci: place & 0x7FFF_FFFF, kind }, count));
+            // Newest first, at falling addresses: a list that does not fall is damaged, and might have no end.
+            let next = self.mem.u32(at + 8)?;
+            if next >= reference {
+                return None;
+            }
+            reference = next;
+        }
+        Some(())
+    }
+}
+
+fn label_at(mem: &dyn Memory, reference: u32) -> Option<String> {
+    const LONGEST: u32 = 1 << 16;
+    let at = u64::from(reference) * abi::UNIT;
+    if reference == 0 || mem.u32(at)? != kind::LABEL {
+        return None;
+    }
+    let mut bytes = vec![0; mem.u32(at + 4)?.min(LONGEST) as usize];
+    mem.bytes(at + 16, &mut bytes)?;
+    Some(if mem.u32(at + 12)? & 1 == 1 {
+        let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|c| u16::from_le_bytes(*c)).collect();
+        String::from_utf16_lossy(&units)
+    } else {
+        bytes.iter().map(|&b| b as char).collect()
+    })
+}
+
+impl Capture {
+    /// Number of contexts, roots included.
+    pub fn nodes(&self) -> usize {
+        self.what.len()
+    }
+
+    /// Takes away what was counted between two earlier captures of the same arena: a stretch in which counting was
+    /// paused. Frames that were active then leave departures at the pause, and negative ones where they went on.
+    pub fn minus(&mut self, later: &Capture, earlier: &Capture) {
+        self.add(later, -1);
+        self.add(earlier, 1);
+        self.settle();
+    }
+
+    fn add(&mut self, other: &Capture, sign: i64) {
+        for (i, reference) in other.reference.iter().enumerate() {
+            let Some(&mine) = self.index.get(reference) else { continue };
+            let mine = self.starts[mine as usize]..self.starts[mine as usize + 1];
+            let theirs = other.starts[i]..other.starts[i + 1];
+            for (a, &b) in self.counters[mine].iter_mut().zip(&other.counters[theirs]) {
+                *a = if sign < 0 { a.wrapping_sub(b) } else { a.wrapping_add(b) };
+            }
+        }
+        for &(node, place, count) in &other.departures {
+            if let Some(&mine) = self.index.get(&other.reference[node as usize]) {
+                self.departures.push((mine, place, sign * count));
+            }
+        }
+    }
+
+    /// Orders departures and joins equal ones.
+    fn settle(&mut self) {
+        self.departures.sort_unstable_by_key(|d| (d.0, d.1));
+        self.departures.dedup_by(|later, first| {
+            let same = (later.0, later.1) == (first.0, first.1);
+            if same {
+                first.2 = first.2.wrapping_add(later.2);
+            }
+            same
+        });
+        self.departures.retain(|d| d.2 != 0);
+    }
+}

@@ -1,0 +1,98 @@
+//! Reading the arena.
+
+/// An arena: the agent's own mapping, another process's file, or bytes in a test. Reads may race with writers, so
+/// no value is trusted.
+pub trait Memory {
+    /// Bytes that may be read.
+    fn len(&self) -> u64;
+    /// Nothing may be read.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The u32 at a byte offset; none beyond the end.
+    fn u32(&self, at: u64) -> Option<u32>;
+    /// The u64 at a byte offset; none beyond the end.
+    fn u64(&self, at: u64) -> Option<u64>;
+    /// Copies bytes; none when they reach beyond the end.
+    fn bytes(&self, at: u64, out: &mut [u8]) -> Option<()>;
+}
+
+impl Memory for &[u8] {
+    fn len(&self) -> u64 {
+        <[u8]>::len(self) as u64
+    }
+
+    fn u32(&self, at: u64) -> Option<u32> {
+        let mut word = [0; 4];
+        self.bytes(at, &mut word)?;
+        Some(u32::from_le_bytes(word))
+    }
+
+    fn u64(&self, at: u64) -> Option<u64> {
+        let mut word = [0; 8];
+        self.bytes(at, &mut word)?;
+        Some(u64::from_le_bytes(word))
+    }
+
+    fn bytes(&self, at: u64, out: &mut [u8]) -> Option<()> {
+        let at = usize::try_from(at).ok()?;
+        out.copy_from_slice(self.get(at..at.checked_add(out.len())?)?);
+        Some(())
+    }
+}
+
+/// Sequential reads through a buffer: one virtual call per 256 KB instead of one per word.
+pub struct Window<'a> {
+    memory: &'a dyn Memory,
+    buffer: Vec<u8>,
+    base: u64,
+}
+
+impl<'a> Window<'a> {
+    const SIZE: u64 = 256 * 1024;
+
+    /// Nothing is read yet.
+    pub fn new(memory: &'a dyn Memory) -> Window<'a> {
+        Window { memory, buffer: Vec::new(), base: 0 }
+    }
+
+    fn fill(&mut self, at: u64, len: u64) -> Option<&[u8]> {
+        let end = self.base + self.buffer.len() as u64;
+        if at < self.base || at.checked_add(len)? > end {
+            let size = self.memory.len().checked_sub(at)?.min(Self::SIZE);
+            if size < len {
+                return None;
+            }
+            self.buffer.resize(size as usize, 0);
+            self.base = at;
+            if self.memory.bytes(at, &mut self.buffer).is_none() {
+                self.buffer.clear();
+                return None;
+            }
+        }
+        let start = (at - self.base) as usize;
+        self.buffer.get(start..start + len as usize)
+    }
+
+    /// The u32 at a byte offset.
+    pub fn u32(&mut self, at: u64) -> Option<u32> {
+        Some(u32::from_le_bytes(self.fill(at, 4)?.try_into().ok()?))
+    }
+
+    /// The u64 at a byte offset.
+    pub fn u64(&mut self, at: u64) -> Option<u64> {
+        Some(u64::from_le_bytes(self.fill(at, 8)?.try_into().ok()?))
+    }
+
+    /// Appends `count` u64 words.
+    pub fn u64s(&mut self, at: u64, count: usize, out: &mut Vec<u64>) -> Option<()> {
+        let bytes = self.fill(at, 8 * count as u64)?;
+        out.extend(bytes.as_chunks::<8>().0.iter().map(|w| u64::from_le_bytes(*w)));
+        Some(())
+    }
+
+    /// Some bytes, at most 256 KB.
+    pub fn bytes(&mut self, at: u64, len: u64) -> Option<&[u8]> {
+        self.fill(at, len)
+    }
+}

@@ -1,0 +1,17 @@
+//! What a run leaves behind, turned into a profile: the arena with the counts and the log of classes.
+//!
+//! [`log`] is written by the agent while classes are woven; [`capture()`] copies the trees out of the arena, which may be
+//! in use; [`assemble()`] joins the two.
+
+mod assemble;
+mod capture;
+pub mod log;
+mod memory;
+mod resolve;
+mod stacks;
+
+pub use assemble::{Summary, assemble, write};
+pub use capture::{Capture, CaptureError, CapturedTree, Where, capture};
+pub use log::Log;
+pub use memory::{Memory, Window};
+pub use stacks::{Frame, Stack};

@@ -1,0 +1,123 @@
+//! Which call sites name native methods: resolution (JVMS §5.4.3.3) among the classes of the log.
+
+use super::log::Log;
+use crate::code::text;
+use crate::model::{Native, NativeSite};
+use cprof_instrument::classfile::instructions::Instructions;
+use cprof_instrument::classfile::opcode::op;
+use cprof_instrument::classfile::{ClassFile, Method, access};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+const FINAL: u16 = 0x0010;
+const PRIVATE: u16 = 0x0002;
+
+/// The log's classes parsed, by name.
+pub(super) struct Hierarchy<'a> {
+    /// Beside [`Log::classes`]; none where a class could not be read.
+    pub(super) parsed: Vec<Option<ClassFile<'a>>>,
+    by_name: FxHashMap<&'a [u8], Vec<u32>>,
+    /// Name and descriptor of every native method: most call sites are settled by a look here.
+    native_names: FxHashSet<(&'a [u8], &'a [u8])>,
+    loaders: Vec<&'a str>,
+    natives: FxHashMap<(u32, u16), u32>,
+    /// Natives that call sites named, in order of discovery.
+    pub(super) found: Vec<Native>,
+}
+
+impl<'a> Hierarchy<'a> {
+    pub(super) fn new(log: &Log<'a>) -> Hierarchy<'a> {
+        let mut hierarchy = Hierarchy {
+            parsed: Vec::with_capacity(log.classes.len()),
+            by_name: FxHashMap::default(),
+            native_names: FxHashSet::default(),
+            loaders: log.classes.iter().map(|c| c.loader).collect(),
+            natives: FxHashMap::default(),
+            found: Vec::new(),
+        };
+        for (i, class) in log.classes.iter().enumerate() {
+            let parsed = ClassFile::parse(class.bytes).ok();
+            if let Some(parsed) = &parsed {
+                hierarchy.by_name.entry(parsed.name()).or_default().push(i as u32);
+                // Their native methods take any descriptor and are no calls of native code (JVMS §2.9.3).
+                let polymorphic = matches!(parsed.name(), b"java/lang/invoke/MethodHandle" | b"java/lang/invoke/VarHandle");
+                let natives = parsed.methods.iter().filter(|m| !polymorphic && m.access & access::NATIVE != 0);
+                hierarchy.native_names.extend(natives.map(|m| (m.name, m.descriptor)));
+            }
+            hierarchy.parsed.push(parsed);
+        }
+        hierarchy
+    }
+
+    /// The class of a name as seen from a class of the given loader: the same loader's, the boot loader's, any.
+    fn class(&self, name: &[u8], loader: &str) -> Option<u32> {
+        let same = self.by_name.get(name)?;
+        let of = |wanted: &str| same.iter().copied().find(|&c| self.loaders[c as usize] == wanted);
+        of(loader).or_else(|| of("")).or(same.first().copied())
+    }
+
+    /// Finds a method in a class or its superclasses: the class's position and the method's.
+    fn resolve(&self, class: &[u8], name: &[u8], descriptor: &[u8], loader: &str) -> Option<(u32, u16)> {
+        // Arrays have Object's methods (JVMS §5.4.3.3; `clone` above all).
+        let class = if class.first() == Some(&b'[') { b"java/lang/Object" } else { class };
+        let mut at = self.class(class, loader)?;
+        // No chain of superclasses is longer than there are classes; a circle ends here.
+        for _ in 0..self.parsed.len() {
+            let parsed = self.parsed[at as usize].as_ref()?;
+            if let Some(found) = parsed.methods.iter().find(|m| m.name == name && m.descriptor == descriptor) {
+                return Some((at, found.index));
+            }
+            at = self.class(parsed.super_name()?, loader)?;
+        }
+        None
+    }
+
+    /// Adds the native call sites of a method of class `at`, which is the profile's method `number`.
+    pub(super) fn sites(&mut self, at: usize, method: &Method<'a>, number: u32, out: &mut Vec<NativeSite>) {
+        let loader = self.loaders[at];
+        let mut calls: Vec<(u32, Option<u32>, bool, &[u8], &[u8])> = Vec::new();
+        {
+            let Some(class) = &self.parsed[at] else { return };
+            let Ok(Some(code)) = class.code(method) else { return };
+            for instruction in Instructions::new(code.bytes, code.at) {
+                let Ok(instruction) = instruction else { return };
+                if !instruction.is_invoke() || instruction.opcode == op::INVOKEDYNAMIC {
+                    continue;
+                }
+                let Ok(member) = class.pool.member(instruction.u2()) else { continue };
+                if !self.native_names.contains(&(member.name, member.descriptor)) {
+                    continue;
+                }
+                let mut native = None;
+                let mut dynamic = matches!(instruction.opcode, op::INVOKEVIRTUAL | op::INVOKEINTERFACE);
+                if instruction.opcode != op::INVOKEINTERFACE
+                    && let Some((owner, index)) = self.resolve(member.class, member.name, member.descriptor, loader)
+                    && let Some(declaring) = &self.parsed[owner as usize]
+                {
+                    let resolved = &declaring.methods[index as usize];
+                    dynamic &= resolved.access & (FINAL | PRIVATE) == 0 && declaring.access & FINAL == 0;
+                    if resolved.access & access::NATIVE != 0 {
+                        let found = &mut self.found;
+                        let number = *self.natives.entry((owner, index)).or_insert_with(|| {
+                            let (name, descriptor) = (text(resolved.name), text(resolved.descriptor));
+                            found.push(Native { class: text(declaring.name()), name, descriptor });
+                            found.len() as u32 - 1
+                        });
+                        native = Some(number);
+                    }
+                }
+                if native.is_some() || dynamic {
+                    calls.push((instruction.bci, native, dynamic, member.name, member.descriptor));
+                }
+            }
+        }
+        // Recorded Java calls tell name and descriptor, not the site: so beside a dynamic native site, every dynamic site
+        // of the same name counts, and what the Java methods did not take went to the native one.
+        for &(bci, native, dynamic, name, descriptor) in &calls {
+            let mut beside = calls.iter().filter(|c| dynamic && c.2 && (c.3, c.4) == (name, descriptor)).filter_map(|c| c.1);
+            let native = if dynamic { beside.next() } else { native };
+            if let Some(native) = native {
+                out.push(NativeSite { method: number, bci, native, dynamic });
+            }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The calling context tree by name: threads merged, running numbers of hidden classes gone.
+
+use crate::measure::Measures;
+use crate::model::{Profile, special};
+use crate::names::{dotted, stable};
+use crate::natives::NativeCalls;
+use rustc_hash::FxHashMap;
+
+/// A method as reports name it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Symbol {
+    /// Dotted, without running numbers.
+    pub class: String,
+    /// Simple name.
+    pub method: String,
+    /// Descriptor.
+    pub descriptor: String,
+    /// It has no bytecode.
+    pub native: bool,
+}
+
+/// All methods of a profile by name; several of its methods may share one.
+#[derive(Debug, Clone, Default)]
+pub struct Symbols {
+    /// Each once.
+    pub list: Vec<Symbol>,
+    of_method: Vec<u32>,
+    of_native: Vec<u32>,
+}
+
+impl Symbols {
+    /// Names of a profile's methods and natives.
+    pub fn new(profile: &Profile) -> Symbols {
+        let mut numbers: FxHashMap<Symbol, u32> = FxHashMap::default();
+        let mut list = Vec::new();
+        let mut number = |symbol: Symbol| {
+            *numbers.entry(symbol).or_insert_with_key(|symbol| {
+                list.push(symbol.clone());
+                list.len() as u32 - 1
+            })
+        };
+        let classes: Vec<String> = profile.classes.iter().map(|c| stable(&c.name, c.hidden)).collect();
+        let methods = profile.methods.iter().map(|m| Symbol {
+            class: classes[m.class as usize].clone(),
+            method: m.name.clone(),
+            descriptor: m.descriptor.clone(),
+            native: false,
+        });
+        let of_method = methods.map(&mut number).collect();
+        let natives = profile.natives.iter().map(|n| Symbol {
+            class: dotted(&n.class),
+            method: n.name.clone(),
+            descriptor: n.descriptor.clone(),
+            native: true,
+        });
+        let of_native = natives.map(&mut number).collect();
+        Symbols { list, of_method, of_native }
+    }
+}
+
+/// What a context stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum What {
+    /// The parent of the threads' first methods.
+    Root,
+    /// The parent of contexts folded for want of room.
+    Folded,
+    /// Index in [`Symbols::list`].
+    Method(u32),
+}
+
+/// A context.
+#[derive(Debug, Clone, Copy)]
+pub struct Context {
+    /// What runs.
+    pub what: What,
+    /// Index of the caller's context; the root's is itself.
+    pub parent: u32,
+    /// Call site in the caller: bci + 1, 0 unknown or merged.
+    pub site: u32,
+    /// A method of the profile's (not a symbol) that is this context's, for its code; `u32::MAX` for others.
+    pub method: u32,
+    /// Calls.
+    pub calls: u64,
+    /// Calls that ended with an exception.
+    pub exceptional_exits: u64,
+    /// Own cost.
+    pub own: u64,
+    /// Own cost and that of all contexts below.
+    pub total: u64,
+}
+
+/// Contexts, callers before callees; the first is the root.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    /// All contexts.
+    pub contexts: Vec<Context>,
+    starts: Vec<u32>,
+    children: Vec<u32>,
+}
+
+/// Merges contexts that have caller, method and site in common.
+struct Builder {
+    contexts: Vec<Context>,
+    index: FxHashMap<(u32, What, u32), u32>,
+}
+
+impl Builder {
+    fn new(capacity: usize) -> Builder {
+        let root = Context { what: What::Root, parent: 0, site: 0, method: u32::MAX, calls: 0, exceptional_exits: 0, own: 0, total: 0 };
+        let mut index = FxHashMap::default();
+        index.reserve(capacity);
+        let mut contexts = Vec::with_capacity(capacity + 1);
+        contexts.push(root);
+        Builder { contexts, index }
+    }
+
+    fn add(&mut self, from: Context, parent: u32) -> u32 {
+        let at = *self.index.entry((parent, from.what, from.site)).or_insert_with(|| {
+            self.contexts.push(Context { parent, calls: 0, exceptional_exits: 0, own: 0, total: 0, ..from });
+            self.contexts.len() as u32 - 1
+        });
+        let context = &mut self.contexts[at as usize];
+        context.calls = context.calls.saturating_add(from.calls);
+        context.exceptional_exits = context.exceptional_exits.saturating_add(from.exceptional_exits);
+        context.own = context.own.saturating_add(from.own);
+        at
+    }
+
+    fn finish(mut self) -> Tree {
+        let n = self.contexts.len();
+        let mut starts = vec![0u32; n + 1];
+        for i in (1..n).rev() {
+            let context = self.contexts[i];
+            self.contexts[i].total = context.total.saturating_add(context.own);
+            let parent = context.parent as usize;
+            self.contexts[parent].total = self.contexts[parent].total.saturating_add(self.contexts[i].total);
+            starts[parent + 1] += 1;
+        }
+        for i in 0..n {
+            starts[i + 1] += starts[i];
+        }
+        let mut fill = starts.clone();
+        let mut children = vec![0u32; n - 1];
+        for (i, context) in self.contexts.iter().enumerate().skip(1) {
+            let at = &mut fill[context.parent as usize];
+            children[*at as usize] = i as u32;
+            *at += 1;
+        }
+        Tree { contexts: self.contexts, starts, children }
+    }
+}
+
+impl Tree {
+    /// The contexts of the threads chosen (by position in [`Profile::threads`]), merged.
+    pub fn new(
+        profile: &Profile,
+        symbols: &Symbols,
+        measures: &Measures,
+        natives: &[NativeCalls],
+        threads: impl Fn(usize) -> bool,
+    ) -> Tree {
+        let nodes = &profile.nodes;
+        let mut builder = Builder::new(nodes.len());
+        let mut natives = natives.iter().peekable();
+        let mut context_of = vec![0u32; nodes.len()];
+        for (t, thread) in profile.threads.iter().enumerate() {
+            let first = thread.first_node as usize;
+            let end = profile.threads.get(t + 1).map_or(nodes.len(), |t| t.first_node as usize);
+            let chosen = threads(t);
+            for node in first..end {
+                let below = std::iter::from_fn(|| natives.next_if(|n| n.node as usize == node));
+                if !chosen {
+                    below.for_each(drop);
+                    continue;
+                }
+                let method = nodes.method[node];
+                let what = match method {
+                    special::ROOT => continue, // every thread's root is the root
+                    special::FOLDED => What::Folded,
+                    method => What::Method(symbols.of_method[method as usize]),
+                };
+                let context = Context {
+                    what,
+                    parent: 0,
+                    site: nodes.site_of(node),
+                    method: if matches!(what, What::Folded) { u32::MAX } else { method },
+                    calls: measures.calls[node],
+                    exceptional_exits: measures.exceptional_exits[node],
+                    own: measures.own[node],
+                    total: 0,
+                };
+                let at = builder.add(context, context_of[nodes.parent[node] as usize]);
+                context_of[node] = at;
+                for native in below {
+                    let what = What::Method(symbols.of_native[native.native as usize]);
+                    let native = Context {
+                        what,
+                        parent: 0,
+                        site: native.site,
+                        method: u32::MAX,
+                        calls: native.calls,
+                        exceptional_exits: 0,
+                        own: 0,
+                        total: 0,
+                    };
+                    builder.add(native, at);
+                }
+            }
+        }
+        builder.finish()
+    }
+
+    /// The contexts at and below the outermost calls of some methods, merged below one root.
+    pub fn at_and_below(&self, methods: impl Fn(u32) -> bool) -> Tree {
+        let mut builder = Builder::new(0);
+        let mut new_index: Vec<Option<u32>> = vec![None; self.contexts.len()];
+        for (i, context) in self.contexts.iter().enumerate().skip(1) {
+            new_index[i] = match (new_index[context.parent as usize], context.what) {
+                (Some(parent), _) => Some(builder.add(*context, parent)),
+                (None, What::Method(m)) if methods(m) => Some(builder.add(Context { site: 0, ..*context }, 0)),
+                _ => None,
+            };
+        }
+        builder.finish()
+    }
+
+    /// The callees of a context, in the order they were first met.
+    pub fn children(&self, context: u32) -> &[u32] {
+        let c = context as usize;
+        &self.children[self.starts[c] as usize..self.starts[c + 1] as usize]
+    }
+
+    /// Visits contexts below the root depth first; `order` arranges the callees of each, `visit` sees each context before
+    /// and after those below it, and answers before whether to go there.
+    pub fn walk(&self, mut order: impl FnMut(&mut Vec<u32>), mut visit: impl FnMut(Visit) -> bool) {
+        let arranged = |context: u32, order: &mut dyn FnMut(&mut Vec<u32>)| {
+            let mut children = self.children(context).to_vec();
+            order(&mut children);
+            children.reverse();
+            children
+        };
+        // A stack of our own: contexts may be a hundred thousand deep.
+        let mut open: Vec<(u32, Vec<u32>)> = vec![(0, arranged(0, &mut order))];
+        while let Some((context, rest)) = open.last_mut() {
+            match rest.pop() {
+                Some(child) => {
+                    let below = visit(Visit::Enter { context: child, depth: open.len() });
+                    let children = if below { arranged(child, &mut order) } else { Vec::new() };
+                    open.push((child, children));
+                }
+                None => {
+                    let context = *context;
+                    open.pop();
+                    if !open.is_empty() {
+                        visit(Visit::Leave { context });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A step of [`Tree::walk`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Visit {
+    /// Before the contexts below.
+    Enter {
+        /// The context.
+        context: u32,
+        /// 1 for the root's callees.
+        depth: usize,
+    },
+    /// After them.
+    Leave {
+        /// The context.
+        context: u32,
+    },
+}

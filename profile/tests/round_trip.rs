@@ -1,0 +1,68 @@
+//! From a synthetic recording to a file and back, and to the numbers.
+
+mod support;
+
+use cprof_profile::file;
+use cprof_profile::measure::measure;
+use cprof_profile::model::{Gap, Profile};
+use cprof_profile::natives::native_calls;
+use cprof_profile::projections::{by_method, by_thread, totals};
+use cprof_profile::target::Bytecodes;
+use cprof_profile::tree::{Symbols, Tree};
+use std::io::Cursor;
+use std::path::Path;
+
+fn through_file(profile: &Profile) -> Profile {
+    let bytes = file::write_to(Cursor::new(Vec::new()), profile).unwrap();
+    file::read_from(bytes, Path::new("test.cprof")).unwrap()
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let profile = support::demo().profile(&[]);
+    assert_eq!(profile.warnings, Vec::<String>::new());
+    assert_eq!(profile.nodes.len(), 6);
+    assert_eq!(profile.gaps, [Gap { class: "demo/Broken".into(), method: None, reason: "the class file is damaged".into() }]);
+    assert_eq!(through_file(&profile), profile);
+}
+
+#[test]
+fn an_empty_profile_is_a_profile() {
+    let profile = support::Recording::new().profile(&[]);
+    assert_eq!(through_file(&profile), profile);
+    let tree = Tree::new(&profile, &Symbols::new(&profile), &measure(&profile, &Bytecodes).unwrap(), &[], |_| true);
+    assert_eq!(tree.contexts.len(), 1);
+}
+
+#[test]
+fn the_numbers_are_those_of_the_program() {
+    let profile = through_file(&support::demo().profile(&[]));
+    let symbols = Symbols::new(&profile);
+    let measures = measure(&profile, &Bytecodes).unwrap();
+    let natives = native_calls(&profile, &measures).unwrap();
+    let tree = Tree::new(&profile, &symbols, &measures, &natives, |_| true);
+    let rows: Vec<_> = by_method(&tree, &symbols)
+        .iter()
+        .map(|r| {
+            let s = &symbols.list[r.symbol as usize];
+            (format!("{}.{}", s.class, s.method), r.calls, r.exceptional_exits, r.own, r.total)
+        })
+        .collect();
+    // work: 0 1 4 7 10 0 1 13 is 8 bytecodes; with two rounds 13; up to the exception at 4: 3
+    let expected = [
+        ("demo.Main.main", 1, 0, 4, 23),
+        ("demo.Main.work", 4, 1, 32, 32),
+        ("demo.Main$$Lambda.run", 1, 0, 3, 16),
+        ("java.lang.Thread.yield", 5, 0, 0, 0),
+    ];
+    let expected = expected.map(|(name, a, b, c, d)| (name.to_owned(), a, b, c, d));
+    assert_eq!(rows, expected);
+    let totals = totals(&tree, &symbols);
+    assert_eq!((totals.calls, totals.native_calls, totals.exceptional_exits, totals.own), (6, 5, 1, 39));
+    let threads = by_thread(&profile, &measures);
+    assert_eq!(threads.iter().map(|t| (t.label.as_str(), t.threads, t.own)).collect::<Vec<_>>(), [("main", 1, 23), ("worker-*", 2, 16)]);
+    let work = symbols.list.iter().position(|s| s.method == "work").unwrap() as u32;
+    let below = tree.at_and_below(|s| s == work);
+    assert_eq!(below.contexts.len(), 3, "work of both threads merged, and yield");
+    assert_eq!(below.contexts[0].total, 32);
+}

@@ -1,0 +1,99 @@
+//! Class files with just what the tests need.
+
+/// Opcodes (JVMS §6.5).
+pub mod op {
+    pub const ICONST_1: u8 = 4;
+    pub const ILOAD_0: u8 = 26;
+    pub const ALOAD_0: u8 = 42;
+    pub const POP: u8 = 87;
+    pub const IINC: u8 = 132;
+    pub const IFEQ: u8 = 153;
+    pub const GOTO: u8 = 167;
+    pub const RETURN: u8 = 177;
+    pub const INVOKEVIRTUAL: u8 = 182;
+    pub const INVOKESTATIC: u8 = 184;
+}
+
+pub struct ClassWriter {
+    pool: Vec<u8>,
+    entries: u16,
+    this: u16,
+    superclass: u16,
+    methods: Vec<u8>,
+    method_count: u16,
+}
+
+impl ClassWriter {
+    pub fn new(name: &str, superclass: &str) -> ClassWriter {
+        let mut class = ClassWriter { pool: vec![], entries: 0, this: 0, superclass: 0, methods: vec![], method_count: 0 };
+        class.this = class.class(name);
+        class.superclass = if superclass.is_empty() { 0 } else { class.class(superclass) };
+        class
+    }
+
+    fn entry(&mut self, bytes: &[u8]) -> u16 {
+        self.pool.extend(bytes);
+        self.entries += 1;
+        self.entries
+    }
+
+    fn utf8(&mut self, text: &str) -> u16 {
+        let mut bytes = vec![1];
+        bytes.extend((text.len() as u16).to_be_bytes());
+        bytes.extend(text.as_bytes());
+        self.entry(&bytes)
+    }
+
+    fn pair(&mut self, tag: u8, a: u16, b: u16) -> u16 {
+        let ([a, b], [c, d]) = (a.to_be_bytes(), b.to_be_bytes());
+        self.entry(&[tag, a, b, c, d])
+    }
+
+    fn class(&mut self, name: &str) -> u16 {
+        let [a, b] = self.utf8(name).to_be_bytes();
+        self.entry(&[7, a, b])
+    }
+
+    /// The index of a Methodref, as an operand.
+    pub fn methodref(&mut self, class: &str, name: &str, descriptor: &str) -> [u8; 2] {
+        let class = self.class(class);
+        let (name, descriptor) = (self.utf8(name), self.utf8(descriptor));
+        let name_and_type = self.pair(12, name, descriptor);
+        self.pair(10, class, name_and_type).to_be_bytes()
+    }
+
+    fn head(&mut self, name: &str, descriptor: &str, access: u16, attributes: u16) {
+        let (name, descriptor) = (self.utf8(name), self.utf8(descriptor));
+        for value in [access, name, descriptor, attributes] {
+            self.methods.extend(value.to_be_bytes());
+        }
+        self.method_count += 1;
+    }
+
+    pub fn native(&mut self, name: &str, descriptor: &str, access: u16) {
+        self.head(name, descriptor, access, 0);
+    }
+
+    pub fn method(&mut self, name: &str, descriptor: &str, access: u16, code: &[u8]) {
+        let attribute = self.utf8("Code");
+        self.head(name, descriptor, access, 1);
+        self.methods.extend(attribute.to_be_bytes());
+        self.methods.extend((12 + code.len() as u32).to_be_bytes());
+        self.methods.extend([0, 8, 0, 8]); // max_stack, max_locals
+        self.methods.extend((code.len() as u32).to_be_bytes());
+        self.methods.extend(code);
+        self.methods.extend([0, 0, 0, 0]); // no handlers, no attributes
+    }
+
+    pub fn finish(self) -> Vec<u8> {
+        let mut out = vec![0xCA, 0xFE, 0xBA, 0xBE, 0, 0, 0, 52];
+        out.extend((self.entries + 1).to_be_bytes());
+        out.extend(self.pool);
+        for value in [0x21, self.this, self.superclass, 0, 0, self.method_count] {
+            out.extend(value.to_be_bytes());
+        }
+        out.extend(self.methods);
+        out.extend([0, 0]);
+        out
+    }
+}
