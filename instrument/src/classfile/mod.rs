@@ -6,6 +6,7 @@
 mod annotations;
 mod code;
 mod cursor;
+pub mod descriptor;
 pub mod instructions;
 pub mod mutf8;
 pub mod opcode;

@@ -5,6 +5,7 @@
 //! `super(...)` or `this(...)` ends its block, because no handler may cover it (JVMS §4.10.1.6), so that what leaves it
 //! by an exception has to be derived from what entered and what came out.
 
+mod stack;
 mod throws;
 
 use crate::classfile::instructions::Instructions;
@@ -223,7 +224,7 @@ impl Graph {
         self.block_at.clear();
         self.block_at.resize(code.bytes.len(), u32::MAX);
         self.leaf = true;
-        let mut recent = throws::Recent::default();
+        let mut before = throws::Before::default();
         for instruction in Instructions::new(code.bytes, code.at) {
             let i = instruction?;
             let bci = i.bci as usize;
@@ -231,10 +232,9 @@ impl Graph {
                 self.block_at[bci] = self.blocks.len() as u32;
                 let new = Block { start: i.bci, end: 0, last: 0, depth: 0, throws: false, uninitialised: false };
                 self.blocks.push(new);
-                recent = throws::Recent::default();
+                before.block_start();
             }
-            let throws = throws::may_throw(context, &i, &recent)?;
-            recent.push(i);
+            let throws = before.step(context, i)?;
             if let Some(block) = self.blocks.last_mut() {
                 block.end = i.bci + i.bytes.len() as u32;
                 block.last = i.bci;

@@ -7,6 +7,7 @@
 use super::body::Body;
 use super::placement::Placement;
 use super::pool::NewConstants;
+use crate::classfile::descriptor::parameters;
 use crate::classfile::{ClassFile, Cursor, Error, Method, access};
 use crate::flow::{Graph, mark};
 
@@ -429,29 +430,6 @@ fn read_type(c: &mut Cursor<'_>) -> Result<Type, Error> {
 
 fn slots(locals: &[Type]) -> u16 {
     locals.iter().fold(0, |sum: u16, local| sum.saturating_add(local.slots()))
-}
-
-/// The parameter types of a method descriptor (JVMS §4.3.3); a `None` item where it is malformed.
-pub(super) fn parameters(descriptor: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
-    let mut rest = descriptor.strip_prefix(b"(").unwrap_or(b"?");
-    std::iter::from_fn(move || {
-        if rest.first() == Some(&b')') || rest.is_empty() {
-            return None;
-        }
-        let dimensions = rest.iter().take_while(|&&b| b == b'[').count();
-        let length = match rest.get(dimensions) {
-            Some(b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z') => Some(dimensions + 1),
-            Some(b'L') => rest.iter().position(|&b| b == b';').map(|end| end + 1),
-            _ => None,
-        };
-        let Some(length) = length else {
-            rest = b"";
-            return Some(None);
-        };
-        let (parameter, tail) = rest.split_at(length);
-        rest = tail;
-        Some(Some(parameter))
-    })
 }
 
 /// Slots of the parameters, `this` included; `None` if the descriptor is malformed or they are more than 255.
