@@ -95,7 +95,8 @@ impl<W: Write + Seek> ColumnWriter<W> {
     }
 }
 
-/// Deflate's fastest level.
+/// Deflate's fastest level. On 1,000,000 contexts levels 2 and 3 took twice the time for two thirds of the size, 6 up to nine
+/// times the time for little more.
 pub(super) const FAST: i64 = 1;
 
 /// Reads entries by name.

@@ -248,7 +248,9 @@ fn read_threads<R: Read + Seek>(r: &mut ColumnReader<'_, R>, strings: &Strings, 
 fn read_nodes<R: Read + Seek>(r: &mut ColumnReader<'_, R>, profile: &Profile, count: usize) -> Result<Nodes, ReadError> {
     let mut nodes = Nodes { starts: vec![0], ..Nodes::default() };
     nodes.method = r.column("nodes/method.u32", count)?;
-    nodes.parent = r.column("nodes/parent.u32", count)?;
+    let distances: Vec<u32> = r.column("nodes/parent_distance.u32", count)?;
+    // A distance beyond the first node becomes a parent that does not exist, which is refused below.
+    nodes.parent = distances.iter().enumerate().map(|(i, &d)| (i as u32).checked_sub(d).unwrap_or(u32::MAX)).collect();
     if r.has("nodes/site.u32") != profile.run.sites {
         return Err(r.damaged("its header and its columns disagree on whether call sites are distinguished"));
     }

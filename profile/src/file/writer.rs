@@ -9,6 +9,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
+/// Up to so many bytes of classes are not compressed: that takes 12 ms for the 3 MB of a program that does next to nothing, an
+/// eighth of the time the whole program takes, and saves a disk 1.7 MB.
+const STORED_CLASSES: usize = 4 << 20;
+
 /// Writes a profile to a temporary name beside `path`, then renames it. Answers the file's size.
 pub fn write(path: &Path, profile: &Profile) -> Result<u64, WriteError> {
     let fail = |e| WriteError::new(path.to_owned(), e);
@@ -90,7 +94,8 @@ pub fn write_to<W: Write + Seek>(out: W, profile: &Profile) -> io::Result<W> {
     w.column("classes/size.u32", p.classes.iter().map(|c| c.bytes.len() as u32))?;
     let mut class_bytes = Vec::with_capacity(p.classes.iter().map(|c| c.bytes.len()).sum());
     p.classes.iter().for_each(|c| class_bytes.extend_from_slice(&c.bytes));
-    w.bytes("classes/bytes.bin", &class_bytes, Some(FAST))?;
+    let level = (class_bytes.len() > STORED_CLASSES).then_some(FAST);
+    w.bytes("classes/bytes.bin", &class_bytes, level)?;
 
     w.column("methods/class.u32", p.methods.iter().map(|m| m.class))?;
     w.column("methods/index.u16", p.methods.iter().map(|m| m.index))?;
@@ -127,7 +132,8 @@ pub fn write_to<W: Write + Seek>(out: W, profile: &Profile) -> io::Result<W> {
     w.column("threads/first_node.u32", p.threads.iter().map(|t| t.first_node))?;
 
     w.column("nodes/method.u32", p.nodes.method.iter().copied())?;
-    w.column("nodes/parent.u32", p.nodes.parent.iter().copied())?;
+    let distances = p.nodes.parent.iter().enumerate().map(|(node, &parent)| node as u32 - parent);
+    w.column("nodes/parent_distance.u32", distances)?;
     if p.run.sites {
         w.column("nodes/site.u32", p.nodes.site.iter().copied())?;
     }
