@@ -1,0 +1,281 @@
+/*
+ * An independent count to compare cprof with: calls, exceptional exits and executed bytecodes per calling context, by
+ * JVMTI events alone. A breakpoint stands on every instruction, since SingleStep is not exact: HotSpot posts none for the
+ * second half of a rewritten pair of bytecodes, during constant-pool resolution, and at a handler's first bytecode.
+ * Nothing here is shared with cprof, the instruction decoder included.
+ *
+ *   -agentpath:liboracle.so=root=p.Class.method,root=…,out=FILE[,debug]
+ *
+ * Counts the dynamic extent, in each thread, of the methods named. Definitions:
+ *  - a call is counted at its first bytecode: a frame that overflowed the stack before that was no call;
+ *  - a bytecode that throws was executed;
+ *  - native methods are no contexts: what they call stands below the nearest caller with bytecode;
+ *  - an exceptional exit is a frame left otherwise than by a return instruction.
+ */
+#include "bytecode.h"
+#include "tree.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ROOTS = 256, NOTHING_EXECUTED = -1 };
+
+struct frame {
+    struct method *method;
+    struct node *node; /* for a native frame its caller's */
+    int last;          /* opcode executed last */
+};
+
+struct thread {
+    struct frame *frames;
+    int depth, room;
+};
+
+static struct {
+    char *class_name, *method;
+} roots[MAX_ROOTS];
+static int root_count;
+static char *out_path;
+static int debug;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int dead;
+/* Events that contradict the shadow stack. Anything but 0 makes the count worthless, so it is written too. */
+static unsigned long long mismatches;
+
+void die(const char *what, jvmtiError error) {
+    fprintf(stderr, "oracle: %s failed: JVMTI error %d\n", what, (int)error);
+    _Exit(99);
+}
+
+static void check(const char *what, jvmtiError error) {
+    if (error != JVMTI_ERROR_NONE)
+        die(what, error);
+}
+
+static void mismatch(const char *event, struct method *seen, struct thread *thread) {
+    mismatches++;
+    if (!debug)
+        return;
+    struct method *top = thread->depth > 0 ? thread->frames[thread->depth - 1].method : NULL;
+    fprintf(stderr, "oracle: %s of %s.%s%s, but on top is %s.%s (depth %d)\n", event, seen->class_name, seen->name,
+            seen->descriptor, top ? top->class_name : "-", top ? top->name : "-", thread->depth);
+}
+
+static struct thread *current(jvmtiEnv *jvmti) {
+    void *thread = NULL;
+    check("GetThreadLocalStorage", (*jvmti)->GetThreadLocalStorage(jvmti, NULL, &thread));
+    return thread;
+}
+
+/* A breakpoint on every instruction of the method; `skip` is where one stands already, or -1. */
+static void arm(jvmtiEnv *jvmti, struct method *m, int skip) {
+    if (m->armed || m->native)
+        return;
+    m->armed = 1;
+    for (int at = 0; at < m->length;) {
+        int length = instruction_length(m->code, m->length, at);
+        if (length <= 0)
+            die("decoding bytecode", JVMTI_ERROR_INTERNAL);
+        if (at != skip)
+            check("SetBreakpoint", (*jvmti)->SetBreakpoint(jvmti, m->id, at));
+        at += length;
+    }
+}
+
+static void push(struct thread *thread, struct method *m) {
+    if (thread->depth == thread->room) {
+        thread->room = thread->room ? 2 * thread->room : 256;
+        thread->frames = realloc(thread->frames, thread->room * sizeof *thread->frames);
+        if (thread->frames == NULL)
+            die("realloc", JVMTI_ERROR_OUT_OF_MEMORY);
+    }
+    struct node *parent = thread->depth ? thread->frames[thread->depth - 1].node : tree_root();
+    struct frame *frame = &thread->frames[thread->depth++];
+    frame->method = m;
+    frame->node = m->native ? parent : child_of(parent, m);
+    frame->last = NOTHING_EXECUTED;
+}
+
+static void frame_events(jvmtiEnv *jvmti, jthread thread, jvmtiEventMode mode) {
+    check("SetEventNotificationMode",
+          (*jvmti)->SetEventNotificationMode(jvmti, mode, JVMTI_EVENT_METHOD_ENTRY, thread));
+    check("SetEventNotificationMode",
+          (*jvmti)->SetEventNotificationMode(jvmti, mode, JVMTI_EVENT_METHOD_EXIT, thread));
+}
+
+/* A root method is entered by a thread that is in none: its own MethodEntry was not asked for. */
+static struct thread *begin(jvmtiEnv *jvmti, jthread jthread, struct thread *thread, struct method *m) {
+    if (thread == NULL) {
+        thread = calloc(1, sizeof *thread);
+        if (thread == NULL)
+            die("calloc", JVMTI_ERROR_OUT_OF_MEMORY);
+        check("SetThreadLocalStorage", (*jvmti)->SetThreadLocalStorage(jvmti, NULL, thread));
+    }
+    arm(jvmti, m, 0);
+    push(thread, m);
+    frame_events(jvmti, jthread, JVMTI_ENABLE);
+    return thread;
+}
+
+static void JNICALL breakpoint(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jmethodID id, jlocation at) {
+    (void)jni;
+    struct thread *thread = current(jvmti);
+    pthread_mutex_lock(&lock);
+    if (!dead) {
+        struct method *m = method_of(jvmti, id);
+        if ((thread == NULL || thread->depth == 0) && m->root && at == 0)
+            thread = begin(jvmti, jthread, thread, m);
+        if (thread != NULL && thread->depth > 0) {
+            struct frame *top = &thread->frames[thread->depth - 1];
+            if (top->method == m) {
+                if (top->last == NOTHING_EXECUTED)
+                    top->node->calls++;
+                top->last = m->code[at];
+                top->node->bytecodes++;
+            } else {
+                mismatch("breakpoint", m, thread);
+            }
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void JNICALL method_entry(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jmethodID id) {
+    (void)jni, (void)jthread;
+    struct thread *thread = current(jvmti);
+    if (thread == NULL || thread->depth == 0)
+        return;
+    pthread_mutex_lock(&lock);
+    if (!dead) {
+        struct method *m = method_of(jvmti, id);
+        arm(jvmti, m, m->root ? 0 : -1);
+        push(thread, m);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void JNICALL method_exit(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jmethodID id, jboolean by_exception,
+                                jvalue value) {
+    (void)jni, (void)value;
+    struct thread *thread = current(jvmti);
+    if (thread == NULL || thread->depth == 0)
+        return;
+    pthread_mutex_lock(&lock);
+    if (!dead) {
+        struct method *m = method_of(jvmti, id);
+        struct frame *top = &thread->frames[thread->depth - 1];
+        if (top->method != m) {
+            mismatch("exit", m, thread);
+        } else {
+            if (!m->native && top->last != NOTHING_EXECUTED) {
+                int thrown = !is_return(top->last);
+                if (thrown)
+                    top->node->thrown++;
+                if (thrown != by_exception)
+                    mismatch(by_exception ? "exit by exception" : "normal exit", m, thread);
+            }
+            thread->depth--;
+        }
+        if (thread->depth == 0)
+            frame_events(jvmti, jthread, JVMTI_DISABLE);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void JNICALL class_prepare(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jclass prepared) {
+    (void)jni, (void)jthread;
+    char *signature;
+    check("GetClassSignature", (*jvmti)->GetClassSignature(jvmti, prepared, &signature, NULL));
+    size_t length = strlen(signature) - 2;
+    for (size_t i = 0; signature[i]; i++)
+        if (signature[i] == '/')
+            signature[i] = '.';
+    for (int r = 0; r < root_count; r++) {
+        if (strlen(roots[r].class_name) != length || strncmp(roots[r].class_name, signature + 1, length) != 0)
+            continue;
+        jint count;
+        jmethodID *ids;
+        check("GetClassMethods", (*jvmti)->GetClassMethods(jvmti, prepared, &count, &ids));
+        for (jint i = 0; i < count; i++) {
+            pthread_mutex_lock(&lock);
+            struct method *m = method_of(jvmti, ids[i]);
+            if (strcmp(m->name, roots[r].method) == 0 && !m->native && !m->root) {
+                m->root = 1;
+                check("SetBreakpoint", (*jvmti)->SetBreakpoint(jvmti, m->id, 0));
+            }
+            pthread_mutex_unlock(&lock);
+        }
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)ids);
+    }
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+}
+
+static void JNICALL vm_death(jvmtiEnv *jvmti, JNIEnv *jni) {
+    (void)jvmti, (void)jni;
+    pthread_mutex_lock(&lock);
+    dead = 1;
+    FILE *out = fopen(out_path, "w");
+    if (out == NULL)
+        die("opening out=", JVMTI_ERROR_NONE);
+    write_tree(out);
+    fprintf(out, "mismatches,%llu\n", mismatches);
+    if (fclose(out) != 0)
+        die("writing out=", JVMTI_ERROR_NONE);
+    pthread_mutex_unlock(&lock);
+}
+
+static int parse(char *options) {
+    for (char *rest = options, *option; (option = strtok_r(rest, ",", &rest)) != NULL;) {
+        if (strncmp(option, "root=", 5) == 0 && root_count < MAX_ROOTS) {
+            char *dot = strrchr(option + 5, '.');
+            if (dot == NULL)
+                return 0;
+            *dot = 0;
+            roots[root_count].class_name = strdup(option + 5);
+            roots[root_count++].method = strdup(dot + 1);
+        } else if (strncmp(option, "out=", 4) == 0) {
+            out_path = strdup(option + 4);
+        } else if (strcmp(option, "debug") == 0) {
+            debug = 1;
+        } else {
+            return 0;
+        }
+    }
+    return root_count > 0 && out_path != NULL;
+}
+
+JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
+    (void)reserved;
+    char *copy = strdup(options ? options : "");
+    if (!parse(copy)) {
+        fprintf(stderr, "oracle: options are root=Class.method (up to %d), out=FILE, debug; got '%s'\n", MAX_ROOTS,
+                options ? options : "");
+        return JNI_ERR;
+    }
+    free(copy);
+    jvmtiEnv *jvmti;
+    if ((*vm)->GetEnv(vm, (void **)&jvmti, JVMTI_VERSION_11) != JNI_OK)
+        return JNI_ERR;
+    jvmtiCapabilities want = {0};
+    want.can_generate_breakpoint_events = 1;
+    want.can_generate_method_entry_events = 1;
+    want.can_generate_method_exit_events = 1;
+    want.can_get_bytecodes = 1;
+#ifdef JNI_VERSION_21 /* JVMTI_VERSION_21 is an enumerator, invisible to the preprocessor */
+    want.can_support_virtual_threads = 1;
+#endif
+    check("AddCapabilities", (*jvmti)->AddCapabilities(jvmti, &want));
+    jvmtiEventCallbacks on = {0};
+    on.Breakpoint = breakpoint;
+    on.MethodEntry = method_entry;
+    on.MethodExit = method_exit;
+    on.ClassPrepare = class_prepare;
+    on.VMDeath = vm_death;
+    check("SetEventCallbacks", (*jvmti)->SetEventCallbacks(jvmti, &on, sizeof on));
+    jvmtiEvent everywhere[] = {JVMTI_EVENT_BREAKPOINT, JVMTI_EVENT_CLASS_PREPARE, JVMTI_EVENT_VM_DEATH};
+    for (size_t i = 0; i < sizeof everywhere / sizeof *everywhere; i++)
+        check("SetEventNotificationMode",
+              (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, everywhere[i], NULL));
+    return JNI_OK;
+}

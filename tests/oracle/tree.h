@@ -1,0 +1,45 @@
+/* The methods seen and the calling context tree. Not thread-safe: the caller holds the oracle's lock. */
+#ifndef ORACLE_TREE_H
+#define ORACLE_TREE_H
+
+#include <jvmti.h>
+#include <stdio.h>
+
+struct method {
+    jmethodID id;
+    char *class_name; /* dotted; hidden classes as the JVM names them */
+    char *name;
+    char *descriptor;
+    unsigned char *code; /* original bytecode */
+    jint length;
+    int native;
+    int armed; /* breakpoints are set */
+    int root;  /* named by root= */
+    struct method *next;
+};
+
+struct node {
+    struct node *parent;
+    struct method *method; /* NULL: the tree's root */
+    struct node *next;     /* of the same hash */
+    struct node *younger;  /* in order of creation, for writing: parents come first */
+    long index;
+    unsigned long long calls, thrown, bytecodes;
+};
+
+/* The method of that id; described on first sight by JVMTI. Ends the process when JVMTI refuses. */
+struct method *method_of(jvmtiEnv *jvmti, jmethodID id);
+
+/* The tree's root. */
+struct node *tree_root(void);
+
+/* The child of `parent` for `method`, made on first use. */
+struct node *child_of(struct node *parent, struct method *method);
+
+/* Writes `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes`, one context a line, parents first. */
+void write_tree(FILE *out);
+
+/* Reports a broken oracle and ends the process: an oracle that guesses is none. */
+void die(const char *what, jvmtiError error);
+
+#endif

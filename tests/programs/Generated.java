@@ -1,0 +1,31 @@
+// Shows: what javac does not write, assembled by tests/src/assemble.rs: subroutines (jsr, ret, also nested and left by an exception), a
+// handler that is entered by fall-through and by a jump as well, a backward jump to bytecode 0, methods over 8000 bytes and close to
+// 64 KB, a switch as the first instruction, goto_w, jsr_w, dup2_x2 and swap, an exception range that covers its own handler.
+// expect: Assembled.subroutine(I)I calls=20000 thrown=5000 bytecodes=205000
+// expect: Assembled.handlerByFlow(I)I calls=20000 thrown=0
+// expect: Assembled.loopToStart(I)I calls=3000 thrown=0 bytecodes=69000
+// expect: Assembled.huge(I)I calls=300 thrown=0
+// expect: Assembled.limit(I)I calls=60 thrown=0
+class Generated {
+    static int measured() {
+        int sum = 0;
+        for (int i = 0; i < 20000; i++) {
+            try {
+                sum += Assembled.subroutine(i);
+            } catch (ArithmeticException e) {
+                sum++;
+            }
+            sum += Assembled.handlerByFlow(i & 3);
+            sum += Assembled.firstIsSwitch(i & 7);
+            sum += Assembled.selfCovering(i & 3);
+        }
+        for (int i = 0; i < 3000; i++) sum += Assembled.loopToStart(5);
+        for (int i = 0; i < 300; i++) sum += Assembled.huge(i);
+        for (int i = 0; i < 60; i++) sum += Assembled.limit(i);
+        return sum;
+    }
+
+    public static void main(String[] args) {
+        System.out.println("Generated " + measured());
+    }
+}
