@@ -1,0 +1,201 @@
+//! The memory that woven code counts in, shaped as `cprof_instrument::abi` says.
+//!
+//! It is one reservation of address space over a file in shared memory, so that another process can read it at any time and
+//! a killed JVM leaves it behind. Space is allocated in the file before anything may touch it: a full file system is an
+//! error that the runtime handles by folding new contexts, never a SIGBUS.
+
+use crate::message;
+use crate::options::Options;
+use cprof_instrument::abi::{self, header};
+use cprof_profile::recording::Memory;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Bytes of chunks that are ready before the VM can call [`Arena::grow`]: several times what booting takes.
+const FIRST_STEP: u64 = 16 << 20;
+/// Bytes of chunks made ready at a time afterwards.
+const STEP: u64 = 32 << 20;
+/// Bytes of the method table made ready at a time: 16384 methods.
+const TABLE_STEP: u64 = 64 << 10;
+
+/// The arena.
+pub struct Arena {
+    base: NonNull<u8>,
+    reserved: u64,
+    /// `None`: anonymous memory.
+    file: Option<File>,
+    /// Bytes ready: of the whole from 0 (without the method table), and of the method table.
+    ready: Mutex<Ready>,
+}
+
+struct Ready {
+    chunks: u64,
+    table: u64,
+    failed: bool,
+}
+
+// SAFETY: the mapping lives as long as the process; its words are only touched through atomics here, and the runtime and
+// readers expect races (abi).
+unsafe impl Send for Arena {}
+// SAFETY: as above.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    /// Maps an arena over `file`, or over anonymous memory.
+    ///
+    /// # Errors
+    /// No room for the reservation or for the first step.
+    pub fn new(file: Option<File>, options: &Options) -> io::Result<Arena> {
+        let soft_limit = abi::CHUNKS + options.max_memory.unwrap_or_else(default_memory);
+        let reserved = soft_limit + abi::RESERVE + STEP;
+        let (fd, flags) = match &file {
+            Some(file) => {
+                file.set_len(reserved)?;
+                (file.as_raw_fd(), libc::MAP_SHARED)
+            }
+            None => (-1, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS),
+        };
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let base = unsafe {
+            libc::mmap(std::ptr::null_mut(), reserved as usize, protection, flags | libc::MAP_NORESERVE, fd, 0)
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let ready = Ready { chunks: abi::CHUNKS + FIRST_STEP, table: 0, failed: false };
+        let arena = Arena { base, reserved, file, ready: Mutex::new(ready) };
+        arena.allocate(0, abi::METHODS)?;
+        arena.allocate(abi::CHUNKS, FIRST_STEP)?;
+        arena.write_header(options, soft_limit);
+        Ok(arena)
+    }
+
+    fn write_header(&self, options: &Options, soft_limit: u64) {
+        let flags =
+            u32::from(options.sites) | u32::from(options.fold) << 1 | u32::from(!options.roots.is_empty()) << 2;
+        self.u32_at(header::VERSION).store(abi::LAYOUT_VERSION, Ordering::Relaxed);
+        self.u64_at(header::TOP).store(abi::CHUNKS, Ordering::Relaxed);
+        self.u64_at(header::LIMIT).store(abi::CHUNKS + FIRST_STEP - abi::RESERVE, Ordering::Relaxed);
+        self.u64_at(header::SOFT_LIMIT).store(soft_limit, Ordering::Relaxed);
+        self.u32_at(header::FLAGS).store(flags, Ordering::Relaxed);
+        self.u32_at(header::DEPTH).store(options.depth, Ordering::Relaxed);
+        self.u64_at(header::MAX_NODES).store(options.max_nodes, Ordering::Relaxed);
+        self.u32_at(header::METHOD_COUNT).store(1, Ordering::Relaxed);
+        self.u32_at(header::MAGIC).store(abi::MAGIC, Ordering::Release);
+    }
+
+    /// The address of its first byte.
+    pub fn base(&self) -> u64 {
+        self.base.as_ptr() as u64
+    }
+
+    fn allocate(&self, at: u64, length: u64) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        loop {
+            // SAFETY: plain system call on our own file.
+            match unsafe { libc::posix_fallocate(file.as_raw_fd(), at as i64, length as i64) } {
+                0 => return Ok(()),
+                libc::EINTR => continue,
+                code => return Err(io::Error::from_raw_os_error(code)),
+            }
+        }
+    }
+
+    fn u32_at(&self, at: u64) -> &AtomicU32 {
+        assert!(at.is_multiple_of(4) && at + 4 <= self.reserved, "word at {at} is not in the arena");
+        // SAFETY: aligned and inside the mapping, which lives as long as self; atomics may race with the runtime's accesses.
+        unsafe { AtomicU32::from_ptr(self.base.as_ptr().add(at as usize).cast()) }
+    }
+
+    fn u64_at(&self, at: u64) -> &AtomicU64 {
+        assert!(at.is_multiple_of(8) && at + 8 <= self.reserved, "word at {at} is not in the arena");
+        // SAFETY: as in u32_at.
+        unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(at as usize).cast()) }
+    }
+
+    /// Enters a method in the method table. False when there is no room for it: then it must not be woven.
+    pub fn add_method(&self, id: u32, counters: u16, leaf: bool) -> bool {
+        let at = 4 * u64::from(id);
+        {
+            let mut ready = crate::lock(&self.ready);
+            if at + 4 > ready.table {
+                if self.allocate(abi::METHODS + ready.table, TABLE_STEP).is_err() {
+                    return false;
+                }
+                ready.table += TABLE_STEP;
+            }
+        }
+        let word = u32::from(counters) | if leaf { abi::METHOD_LEAF } else { 0 };
+        self.u32_at(abi::METHODS + at).store(word, Ordering::Release);
+        self.u32_at(header::METHOD_COUNT).fetch_max(id - abi::FIRST_METHOD + 2, Ordering::Release);
+        true
+    }
+
+    /// Makes at least `top` bytes usable; false when that cannot be. Called by the runtime.
+    pub fn grow(&self, top: u64) -> bool {
+        let mut ready = crate::lock(&self.ready);
+        if top + abi::RESERVE <= ready.chunks {
+            return true;
+        }
+        let wanted = (ready.chunks + STEP).max(top + abi::RESERVE).min(self.reserved);
+        if ready.failed || top + abi::RESERVE > wanted {
+            return false;
+        }
+        if let Err(error) = self.allocate(ready.chunks, wanted - ready.chunks) {
+            message(&format!(
+                "no more memory for calling contexts after {} MB: {error}. New contexts are now folded into overflow nodes; \
+                 make room in /dev/shm, or bound the tree with depth=, recursion=fold or max-memory=",
+                ready.chunks >> 20
+            ));
+            ready.failed = true;
+            // From here on the runtime folds without asking.
+            self.u64_at(header::SOFT_LIMIT).store(ready.chunks - abi::RESERVE, Ordering::Release);
+            return false;
+        }
+        ready.chunks = wanted;
+        self.u64_at(header::LIMIT).store(wanted - abi::RESERVE, Ordering::Release);
+        true
+    }
+
+}
+
+/// A quarter of the machine's memory, at most 8 GB.
+fn default_memory() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    let memory = u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0);
+    (memory / 4).clamp(64 << 20, 8 << 30)
+}
+
+impl Memory for Arena {
+    /// Up to the top: what lies behind was never used.
+    fn len(&self) -> u64 {
+        self.u64_at(header::TOP).load(Ordering::Acquire).min(self.reserved)
+    }
+
+    fn u32(&self, at: u64) -> Option<u32> {
+        let inside = at.checked_add(4)? <= self.len() && at.is_multiple_of(4);
+        inside.then(|| self.u32_at(at).load(Ordering::Acquire))
+    }
+
+    fn u64(&self, at: u64) -> Option<u64> {
+        let inside = at.checked_add(8)? <= self.len() && at.is_multiple_of(8);
+        inside.then(|| self.u64_at(at).load(Ordering::Acquire))
+    }
+
+    fn bytes(&self, at: u64, out: &mut [u8]) -> Option<()> {
+        if at.checked_add(out.len() as u64)? > self.len() {
+            return None;
+        }
+        // SAFETY: inside the mapping. The bytes may change meanwhile; the reader trusts none of them (Memory's contract), and
+        // the copy goes through libc, which knows nothing of Rust's rules on races.
+        unsafe { libc::memcpy(out.as_mut_ptr().cast(), self.base.as_ptr().add(at as usize).cast(), out.len()) };
+        Some(())
+    }
+}

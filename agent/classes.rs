@@ -1,0 +1,253 @@
+//! Every class on its way into the VM: woven, numbered, and entered in the class log.
+
+use crate::arena::Arena;
+use crate::class_log::ClassLog;
+use crate::jni::Jni;
+use crate::jvmti::Jvmti;
+use crate::options::Options;
+use crate::policy::{self, Policy};
+use crate::{runtime, thread_fields};
+use cprof_instrument::Level;
+use cprof_instrument::abi;
+use cprof_instrument::classfile::{ClassFile, Method};
+use cprof_instrument::weave::{self, SkipReason, Treatment, Weaver, Woven};
+use cprof_profile::recording::log::{ClassEntry, Entry};
+use jni_sys::{jclass, jobject};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Tags of class objects of hidden classes begin here; smaller ones are loaders'.
+const FIRST_CLASS_TAG: i64 = 1 << 32;
+
+/// The number of a class in the class log.
+pub type EntryId = u32;
+
+/// The classes of a run.
+pub struct Classes {
+    jvmti: Jvmti,
+    arena: &'static Arena,
+    log: &'static ClassLog,
+    policy: Policy,
+    options: weave::Options,
+    next_id: AtomicU32,
+    known: Mutex<Known>,
+    loaders: Mutex<Vec<String>>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// Method ids by entry, in the order of the class file.
+    ids: Vec<Box<[u32]>>,
+    /// By name and content: a class that is defined again, by another loader for instance, has the same methods.
+    same: HashMap<(Box<str>, u64), EntryId>,
+    /// By loader's tag (0: boot) and name: for frames.
+    by_name: HashMap<(i64, Box<str>), EntryId>,
+}
+
+thread_local! {
+    static WEAVER: RefCell<Weaver> = RefCell::new(Weaver::new());
+}
+
+/// Hands out ids while a class is woven, or the ids it had before.
+struct Numbering<'a> {
+    classes: &'a Classes,
+    before: std::vec::IntoIter<u32>,
+    again: bool,
+}
+
+impl weave::Policy for Numbering<'_> {
+    fn treat(&mut self, class: &ClassFile<'_>, method: &Method<'_>) -> Result<Treatment, &'static str> {
+        self.classes.policy.treat(class, method)
+    }
+
+    /// Ids are consecutive, so that the methods of a class have different colours: the low bits are the slot in the caller's
+    /// node (`abi::node::SLOTS`).
+    fn id(&mut self, _: &Method<'_>, counters: u16, leaf: bool) -> Option<u32> {
+        if self.again {
+            return self.before.next();
+        }
+        let id = self.classes.next_id.fetch_add(1, Ordering::Relaxed);
+        (id < abi::MAX_METHODS && self.classes.arena.add_method(id, counters, leaf)).then_some(id)
+    }
+}
+
+impl Classes {
+    /// No classes yet.
+    pub fn new(jvmti: Jvmti, arena: &'static Arena, log: &'static ClassLog, options: &Options, feature: u32) -> Classes {
+        let level = if options.block { Level::Block } else { Level::Precise };
+        Classes {
+            jvmti,
+            arena,
+            log,
+            policy: Policy::new(options, feature),
+            options: weave::Options { level, sites: options.sites, maps: false },
+            next_id: AtomicU32::new(abi::FIRST_METHOD),
+            known: Mutex::default(),
+            loaders: Mutex::default(),
+        }
+    }
+
+    /// A class with a class file load hook. Answers the bytes to use instead, if there are any.
+    pub fn weave_loaded(&self, jni: Option<Jni>, loader: jobject, name: Option<&str>, bytes: &[u8]) -> Option<Vec<u8>> {
+        match name {
+            Some(runtime::API_NAME) => return Some(runtime::API.to_vec()),
+            Some(name) if policy::is_own(name) => return None,
+            _ => {}
+        }
+        self.weave(jni, loader, bytes, false).0
+    }
+
+    /// A hidden class. Answers the bytes to use instead, and the entry to pass to [`Classes::defined_hidden`].
+    pub fn weave_hidden(&self, jni: Jni, loader: jobject, bytes: &[u8]) -> (Option<Vec<u8>>, Option<EntryId>) {
+        self.weave(Some(jni), loader, bytes, true)
+    }
+
+    /// The VM has defined a hidden class: from here on its frames are recognised.
+    pub fn defined_hidden(&self, class: jclass, entry: EntryId) -> Option<()> {
+        self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry)).ok()
+    }
+
+    fn weave(&self, jni: Option<Jni>, loader: jobject, bytes: &[u8], hidden: bool) -> (Option<Vec<u8>>, Option<EntryId>) {
+        let class = match ClassFile::parse(bytes) {
+            Ok(class) => class,
+            Err(error) => {
+                // The VM reads it next and says what it thinks of it.
+                self.not_covered("(unreadable)", &format!("the class file cannot be read: {error}"));
+                return (None, None);
+            }
+        };
+        let name = class.name_str();
+        let (tag, loader) = self.loader(jni, loader);
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        let key = (Box::from(&*name), hasher.finish());
+        let before = {
+            let known = crate::lock(&self.known);
+            known.same.get(&key).map(|&entry| (entry, known.ids[entry as usize].to_vec()))
+        };
+        let again = before.is_some();
+        let (entry, ids) = before.unwrap_or_default();
+        let woven = match self.transform(&name, bytes, Numbering { classes: self, before: ids.into_iter(), again }, &self.options) {
+            Ok(woven) => woven,
+            Err(reason) => {
+                self.not_covered(&name, &reason);
+                None
+            }
+        };
+        let entry = if again { entry } else { self.enter(&key, &name, &loader, hidden, bytes, woven.as_ref()) };
+        if !hidden {
+            crate::lock(&self.known).by_name.insert((tag, key.0), entry);
+        }
+        let changed = woven.filter(|woven| !woven.methods.is_empty() || woven.bytes.len() != bytes.len());
+        (changed.map(|woven| woven.bytes), Some(entry))
+    }
+
+    /// What the VM gets to see of a class.
+    fn transform(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        mut numbering: Numbering,
+        options: &weave::Options,
+    ) -> Result<Option<Woven>, String> {
+        let bytes = if name == "java/lang/Thread" {
+            Cow::Owned(thread_fields::add(bytes).ok_or("its fields cannot be found; cprof cannot keep contexts in it")?)
+        } else {
+            Cow::Borrowed(bytes)
+        };
+        let weave = || {
+            // A weaver that panicked is not used again.
+            let mut weaver = WEAVER.try_with(RefCell::take).unwrap_or_default();
+            let woven = weaver.weave(&bytes, options, &mut numbering);
+            let _ = WEAVER.try_with(|place| place.replace(weaver));
+            woven
+        };
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(weave)) {
+            Ok(Ok(woven)) => Ok(woven),
+            Ok(Err(error)) => Err(format!("the class file cannot be changed: {error}")),
+            Err(_) => Err("internal error of cprof while it was changed; please report it with the class file".to_owned()),
+        }
+    }
+
+    fn not_covered(&self, name: &str, reason: &str) {
+        self.log.append(&Entry::NotCovered { name, reason });
+    }
+
+    /// Enters a class in the log.
+    fn enter(
+        &self,
+        key: &(Box<str>, u64),
+        name: &str,
+        loader: &str,
+        hidden: bool,
+        bytes: &[u8],
+        woven: Option<&Woven>,
+    ) -> EntryId {
+        let methods: Vec<_> = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id, m.level)).collect();
+        let ids = methods.iter().map(|&(_, id, _)| id).collect();
+        let skipped = woven
+            .iter()
+            .flat_map(|w| &w.skipped)
+            .filter(|s| s.reason != SkipReason::Policy(policy::NOT_SELECTED))
+            .map(|s| (s.index, s.reason.to_string()))
+            .collect();
+        let entry = Entry::Class(ClassEntry { name, loader, hidden, bytes, methods, skipped });
+        // Under the lock, so that the number of an entry is its place in the log.
+        let mut known = crate::lock(&self.known);
+        self.log.append(&entry);
+        let id = known.ids.len() as EntryId;
+        known.ids.push(ids);
+        known.same.insert(key.clone(), id);
+        id
+    }
+
+    /// A loader's tag and name. Loaders are told apart by tags, as their names need not differ.
+    fn loader(&self, jni: Option<Jni>, loader: jobject) -> (i64, String) {
+        let Some(jni) = jni.filter(|_| !loader.is_null()) else { return (0, String::new()) };
+        let mut names = crate::lock(&self.loaders);
+        match self.jvmti.tag(loader) {
+            Ok(tag) if tag > 0 => (tag, names.get(tag as usize - 1).cloned().unwrap_or_default()),
+            _ => {
+                let tag = names.len() as i64 + 1;
+                let class = jni.class_of(loader);
+                let signature = self.jvmti.class_signature(class).unwrap_or_default();
+                jni.forget(class);
+                let class = signature.trim_start_matches('L').trim_end_matches(';').replace('/', ".");
+                let name = match class.as_str() {
+                    "jdk.internal.loader.ClassLoaders$AppClassLoader" => "app".to_owned(),
+                    "jdk.internal.loader.ClassLoaders$PlatformClassLoader" => "platform".to_owned(),
+                    _ => format!("{class}@{tag}"),
+                };
+                names.push(name.clone());
+                // Without a tag the loader gets a new name for each class, which only costs clarity.
+                let _ = self.jvmti.set_tag(loader, tag);
+                (tag, name)
+            }
+        }
+    }
+
+    /// The entry of a loaded class, if it is in the log.
+    pub fn entry_of(&self, class: jclass) -> Option<EntryId> {
+        let tag = self.jvmti.tag(class).ok()?;
+        if tag >= FIRST_CLASS_TAG {
+            return EntryId::try_from(tag - FIRST_CLASS_TAG).ok();
+        }
+        let loader = self.jvmti.class_loader(class).ok()?;
+        let tag = if loader.is_null() { 0 } else { self.jvmti.tag(loader).ok()? };
+        let signature = self.jvmti.class_signature(class).ok()?;
+        let name = signature.strip_prefix('L')?.strip_suffix(';')?;
+        crate::lock(&self.known).by_name.get(&(tag, Box::from(name))).copied()
+    }
+
+    /// Weaves a logged class once more, to learn where its bytecodes went: per method, as in [`weave::WovenMethod::map`].
+    pub fn maps(&self, entry: &ClassEntry) -> Option<Woven> {
+        let ids: Vec<u32> = entry.methods.iter().map(|&(_, id, _)| id).collect();
+        let numbering = Numbering { classes: self, before: ids.into_iter(), again: true };
+        let options = weave::Options { maps: true, ..self.options };
+        self.transform(entry.name, entry.bytes, numbering, &options).ok()?
+    }
+}

@@ -1,0 +1,156 @@
+//! From the arena to the profile: at the end, on request, and what is left out between pause and resume.
+
+use crate::jni::Jni;
+use crate::stacks::{Frames, Stopped};
+use crate::{Agent, lock, message, now_ms};
+use cprof_instrument::abi;
+use cprof_profile::model::RunFacts;
+use cprof_profile::recording::{self, Capture, Log, Summary};
+use jni_sys::jfieldID;
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+
+/// What was counted while the program had paused counting.
+#[derive(Default)]
+pub struct Pauses {
+    /// Taken at a pause that has not ended.
+    since: Option<Capture>,
+    /// The beginning and the end of each pause before.
+    ended: Vec<(Capture, Capture)>,
+}
+
+impl Agent {
+    /// Takes part in everything's end: writes the profile, wherever it can be written.
+    pub fn finish(&self, jni: Jni) {
+        let name = self.options.out_path(&self.options.out, self.pid, self.started / 1000);
+        match self.write_anywhere(jni, &name) {
+            Ok(summary) => {
+                if !self.options.quiet {
+                    message(&line(&summary));
+                }
+                if let Some(directory) = &self.directory {
+                    directory.remove();
+                }
+            }
+            Err(error) => {
+                let left = match &self.directory {
+                    Some(directory) => format!(
+                        "the recording stays in {}; write it with: cprof recover {}",
+                        directory.path().display(),
+                        directory.path().display()
+                    ),
+                    None => "the recording is lost".to_owned(),
+                };
+                message(&format!("no profile was written: {error}; {left}"));
+            }
+        }
+    }
+
+    /// Where the user wants it; if that cannot be, in the working directory or the directory for temporary files.
+    fn write_anywhere(&self, jni: Jni, wanted: &Path) -> Result<Summary, String> {
+        let first = match self.write_profile(jni, wanted) {
+            Ok(summary) => return Ok(summary),
+            Err(error) => error,
+        };
+        let name = wanted.file_name().map(PathBuf::from).unwrap_or_else(|| PathBuf::from(format!("cprof-{}.cprof", self.pid)));
+        for directory in [PathBuf::from("."), std::env::temp_dir()] {
+            let other = directory.join(&name);
+            if other != wanted
+                && !other.exists()
+                && let Ok(summary) = self.write_profile(jni, &other)
+            {
+                message(&format!("{first}; it was written elsewhere"));
+                return Ok(summary);
+            }
+        }
+        Err(first)
+    }
+
+    /// Writes a profile of what was counted so far.
+    pub fn write_profile(&self, jni: Jni, out: &Path) -> Result<Summary, String> {
+        let log = self.log.bytes();
+        let log = Log::read(&log);
+        let mut capture = self.capture(jni, &log)?;
+        let pauses = lock(&self.pauses);
+        for (earlier, later) in &pauses.ended {
+            capture.minus(later, earlier);
+        }
+        if let Some(since) = &pauses.since {
+            let now = capture.clone();
+            capture.minus(&now, since);
+        }
+        drop(pauses);
+        recording::write(out, capture, &log, self.facts()).map_err(|e| e.to_string())
+    }
+
+    fn capture(&self, jni: Jni, log: &Log) -> Result<Capture, String> {
+        let stopped = Stopped::all(self.jvmti, jni);
+        let stacks = match tree_field(jni) {
+            Some(field) => Frames::new(self, log).stacks(jni, &stopped, field, self.arena),
+            None => Vec::new(),
+        };
+        recording::capture(self.arena, &stacks).map_err(|e| e.to_string())
+    }
+
+    /// Begins a stretch that is left out.
+    pub fn pause(&self, jni: Jni) -> Option<()> {
+        let log = self.log.bytes();
+        let capture = self.capture(jni, &Log::read(&log)).map_err(|e| message(&format!("no pause: {e}"))).ok()?;
+        lock(&self.pauses).since.get_or_insert(capture);
+        Some(())
+    }
+
+    /// Ends it.
+    pub fn resume(&self, jni: Jni) -> Option<()> {
+        let log = self.log.bytes();
+        let later = self.capture(jni, &Log::read(&log)).map_err(|e| message(&format!("still paused: {e}"))).ok()?;
+        let mut pauses = lock(&self.pauses);
+        let earlier = pauses.since.take()?;
+        pauses.ended.push((earlier, later));
+        Some(())
+    }
+
+    fn facts(&self) -> RunFacts {
+        let property = |name| self.jvmti.system_property(name).unwrap_or_default();
+        let arguments = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+        let arguments = arguments.strip_suffix(b"\0").unwrap_or(&arguments);
+        let main = property("sun.java.command");
+        RunFacts {
+            cprof_version: env!("CARGO_PKG_VERSION").to_owned(),
+            jvm_version: property("java.vm.version"),
+            jvm_vendor: format!("{} {}", property("java.vm.vendor"), property("java.vm.name")),
+            command_line: arguments.split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect(),
+            main_class: main.split_whitespace().next().unwrap_or_default().to_owned(),
+            options: self.options.text.clone(),
+            pid: self.pid,
+            started_ms: self.started,
+            ended_ms: now_ms(),
+            roots: self.options.roots.iter().map(|(class, method)| format!("{class}.{method}")).collect(),
+            ..RunFacts::default()
+        }
+    }
+}
+
+/// `Thread.cprof$tree`.
+fn tree_field(jni: Jni) -> Option<jfieldID> {
+    let class = jni.find_class(c"java/lang/Thread")?;
+    jni.field(class, &CString::new(abi::THREAD_TREE).ok()?, c"J")
+}
+
+/// The line at the end.
+fn line(summary: &Summary) -> String {
+    let path = summary.path.display();
+    let size = match summary.bytes {
+        bytes if bytes < 1 << 20 => format!("{:.0} KB", bytes as f64 / 1024.0),
+        bytes => format!("{:.1} MB", bytes as f64 / (1u64 << 20) as f64),
+    };
+    let gaps = match (summary.methods_not_covered, summary.classes_not_covered) {
+        (0, 0) => "all code covered".to_owned(),
+        (methods, 0) => format!("{methods} methods not covered"),
+        (methods, classes) => format!("{methods} methods and {classes} classes not covered"),
+    };
+    format!(
+        "wrote {path} ({size}, {} methods in {} contexts, {gaps}); show it with: cprof report {path}",
+        summary.methods, summary.nodes
+    )
+}

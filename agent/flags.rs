@@ -1,0 +1,238 @@
+//! The VM flags that make what is counted independent of the compilers.
+//!
+//! HotSpot exports a description of its own data for debuggers (`gHotSpotVMStructs`, vmStructs.cpp); the table of flags is in it.
+//! In `Agent_OnLoad` the flags are parsed but not yet used, so that setting them there is like setting them on the command line.
+
+use crate::intrinsics;
+use jni_sys::JavaVM;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+
+/// Flags, by name and value, each with the reason.
+const SWITCHES: &[(&str, bool)] = &[
+    // C2 replaces chains of StringBuilder calls by one allocation and fill.
+    ("OptimizeStringConcat", false),
+    // C2 treats valueOf and xxxValue of box classes as pure and removes pairs of them, with the counting in them.
+    ("EliminateAutoBox", false),
+    ("AggressiveUnboxing", false),
+    // C2 throws preallocated exceptions without running their constructors, once a place has thrown often.
+    ("OmitStackTraceInFastThrow", false),
+    // Methods over 8000 bytes would never be compiled, and woven methods are longer.
+    ("DontCompileHugeMethods", false),
+];
+
+/// `vmIntrinsics` names are added to this flag (a `ccstrlist`).
+const DISABLED: &str = "DisableIntrinsic";
+
+/// `JVMFlag::_flags`: the low bits say where the value is from; 1 is the command line (JVMFlag::Flags, 17 to 25).
+const ORIGIN_MASK: c_int = 15;
+const COMMAND_LINE: c_int = 1;
+
+/// A flag that could not be set, and why it matters.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Missing(pub String);
+
+/// Sets every flag that exact counting needs.
+pub fn set(vm: *mut JavaVM, feature: u32, deterministic: bool) -> Result<Vec<Missing>, String> {
+    let table = Table::find(vm).ok_or(
+        "this JVM does not describe its flags (gHotSpotVMStructs); it is no HotSpot. Use OpenJDK 17, 21 or 25 with HotSpot",
+    )?;
+    let mut missing = Vec::new();
+    for &(name, value) in SWITCHES {
+        if !table.set_bool(name, value) {
+            missing.push(Missing(format!("flag {name} is not in this JVM: its compilers may drop calls")));
+        }
+    }
+    let mut names = intrinsics::WITH_BODY.replace(' ', ",");
+    if feature >= intrinsics::INTERPRETER_HONOURS_FLAG {
+        names = format!("{names},{}", intrinsics::WITH_INTERPRETER_ENTRY.replace(' ', ","));
+    }
+    if !table.add_to_list(DISABLED, &names) {
+        missing.push(Missing(format!("flag {DISABLED} is not in this JVM: intrinsic methods are not counted in compiled code")));
+    }
+    // Identity hash codes: 2 is a constant 1 for every object (synchronizer.cpp, get_next_hash). 5, the default, is a
+    // generator per thread, seeded by the thread's address for one part.
+    if deterministic && !table.set_word("hashCode", 2) {
+        missing.push(Missing("flag hashCode is not in this JVM: identity hash codes differ from run to run".to_owned()));
+    }
+    Ok(missing)
+}
+
+/// The VM's table of flags.
+struct Table {
+    flags: *mut u8,
+    count: usize,
+    stride: usize,
+    name: usize,
+    address: usize,
+    origin: usize,
+}
+
+impl Table {
+    fn find(vm: *mut JavaVM) -> Option<Table> {
+        let library = Library::of(vm)?;
+        let structs = Structs::open(&library)?;
+        // SAFETY: these static fields of JVMFlag are a JVMFlag* and a size_t; their addresses are the VM's own description.
+        let (flags, count) = unsafe {
+            (*structs.field("JVMFlag", "flags")?.address.cast::<*mut u8>(), *structs.field("JVMFlag", "numFlags")?.address.cast::<usize>())
+        };
+        Some(Table {
+            flags,
+            count,
+            stride: library.type_size("JVMFlag")?,
+            name: structs.field("JVMFlag", "_name")?.offset,
+            address: structs.field("JVMFlag", "_addr")?.offset,
+            origin: structs.field("JVMFlag", "_flags")?.offset,
+        })
+    }
+
+    /// The address of a flag's value; it is marked as set on the command line.
+    fn value(&self, wanted: &str) -> Option<*mut u8> {
+        for i in 0..self.count {
+            // SAFETY: the VM's table has `count` entries of `stride` bytes, with these fields at these offsets; the last entry
+            // has no name. Nothing else runs in Agent_OnLoad that reads or writes flags.
+            unsafe {
+                let flag = self.flags.add(i * self.stride);
+                let name = *flag.add(self.name).cast::<*const c_char>();
+                if !name.is_null() && CStr::from_ptr(name).to_bytes() == wanted.as_bytes() {
+                    let origin = flag.add(self.origin).cast::<c_int>();
+                    *origin = *origin & !ORIGIN_MASK | COMMAND_LINE;
+                    return Some(*flag.add(self.address).cast::<*mut u8>());
+                }
+            }
+        }
+        None
+    }
+
+    fn set_bool(&self, name: &str, value: bool) -> bool {
+        let Some(at) = self.value(name) else { return false };
+        // SAFETY: SWITCHES names flags of type bool only, one byte each (globals.hpp).
+        unsafe { *at = value.into() };
+        true
+    }
+
+    fn set_word(&self, name: &str, value: isize) -> bool {
+        let Some(at) = self.value(name) else { return false };
+        // SAFETY: called for flags of type intx only.
+        unsafe { *at.cast::<isize>() = value };
+        true
+    }
+
+    fn add_to_list(&self, name: &str, more: &str) -> bool {
+        let Some(at) = self.value(name) else { return false };
+        // SAFETY: DisableIntrinsic is a ccstrlist: a char pointer, null or a terminated string. The new value is never freed,
+        // as it belongs to the VM from here on.
+        unsafe {
+            let at = at.cast::<*const c_char>();
+            let old = if (*at).is_null() { String::new() } else { CStr::from_ptr(*at).to_string_lossy().into_owned() };
+            let whole = if old.is_empty() { more.to_owned() } else { format!("{old},{more}") };
+            let Ok(whole) = CString::new(whole) else { return false };
+            *at = whole.into_raw();
+        }
+        true
+    }
+}
+
+/// libjvm, however it was loaded.
+struct Library(*mut c_void);
+
+impl Library {
+    fn of(vm: *mut JavaVM) -> Option<Library> {
+        // SAFETY: any function of the VM's invocation interface is an address in libjvm, which is loaded: RTLD_NOLOAD only
+        // finds the handle.
+        unsafe {
+            let mut info: libc::Dl_info = std::mem::zeroed();
+            let function = (**vm).v1_2.GetEnv as *const c_void;
+            if libc::dladdr(function, &mut info) == 0 || info.dli_fname.is_null() {
+                return None;
+            }
+            let handle = libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+            if handle.is_null() { None } else { Some(Library(handle)) }
+        }
+    }
+
+    /// The value of an exported variable of pointer size.
+    fn variable<T: Copy>(&self, name: &CStr) -> Option<T> {
+        // SAFETY: the exported variables asked for are pointers or uint64_t (vmStructs.hpp).
+        unsafe {
+            let at = libc::dlsym(self.0, name.as_ptr());
+            if at.is_null() { None } else { Some(*at.cast::<T>()) }
+        }
+    }
+
+    /// sizeof a VM type, from gHotSpotVMTypes.
+    fn type_size(&self, wanted: &str) -> Option<usize> {
+        let entries: *const u8 = self.variable(c"gHotSpotVMTypes")?;
+        let stride: u64 = self.variable(c"gHotSpotVMTypeEntryArrayStride")?;
+        let name: u64 = self.variable(c"gHotSpotVMTypeEntryTypeNameOffset")?;
+        let size: u64 = self.variable(c"gHotSpotVMTypeEntrySizeOffset")?;
+        let mut entry = entries;
+        loop {
+            // SAFETY: entries of this stride up to one without a name (vmStructs.hpp, VMTypeEntry).
+            unsafe {
+                let at = *entry.add(name as usize).cast::<*const c_char>();
+                if at.is_null() {
+                    return None;
+                }
+                if CStr::from_ptr(at).to_bytes() == wanted.as_bytes() {
+                    return Some(*entry.add(size as usize).cast::<u64>() as usize);
+                }
+                entry = entry.add(stride as usize);
+            }
+        }
+    }
+}
+
+/// The VM's description of its fields (vmStructs.hpp, VMStructEntry).
+struct Structs {
+    entries: *const u8,
+    stride: usize,
+    type_name: usize,
+    field_name: usize,
+    offset: usize,
+    address: usize,
+}
+
+struct Field {
+    /// Of an instance field.
+    offset: usize,
+    /// Of a static field.
+    address: *const c_void,
+}
+
+impl Structs {
+    fn open(library: &Library) -> Option<Structs> {
+        let number = |name| library.variable::<u64>(name).map(|n| n as usize);
+        Some(Structs {
+            entries: library.variable(c"gHotSpotVMStructs")?,
+            stride: number(c"gHotSpotVMStructEntryArrayStride")?,
+            type_name: number(c"gHotSpotVMStructEntryTypeNameOffset")?,
+            field_name: number(c"gHotSpotVMStructEntryFieldNameOffset")?,
+            offset: number(c"gHotSpotVMStructEntryOffsetOffset")?,
+            address: number(c"gHotSpotVMStructEntryAddressOffset")?,
+        })
+    }
+
+    fn field(&self, type_name: &str, field_name: &str) -> Option<Field> {
+        let mut entry = self.entries;
+        loop {
+            // SAFETY: entries of this stride, with these fields, up to one without a type name.
+            unsafe {
+                let of = *entry.add(self.type_name).cast::<*const c_char>();
+                if of.is_null() {
+                    return None;
+                }
+                let name = *entry.add(self.field_name).cast::<*const c_char>();
+                if CStr::from_ptr(of).to_bytes() == type_name.as_bytes()
+                    && !name.is_null()
+                    && CStr::from_ptr(name).to_bytes() == field_name.as_bytes()
+                {
+                    return Some(Field {
+                        offset: *entry.add(self.offset).cast::<u64>() as usize,
+                        address: *entry.add(self.address).cast::<*const c_void>(),
+                    });
+                }
+                entry = entry.add(self.stride);
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Hidden classes: lambdas, lambda forms, string concatenation, proxies of method handles.
+//!
+//! HotSpot posts no ClassFileLoadHook for them. All of them pass the native method `ClassLoader.defineClass0`, whose address
+//! the agent replaces when the VM binds it (JVMTI event NativeMethodBind).
+
+use crate::jni::Jni;
+use crate::{Agent, guard};
+use jni_sys::{JNIEnv, jboolean, jbyteArray, jclass, jint, jobject, jstring};
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// JDK's exported implementation of `java.lang.ClassLoader.defineClass0`, the same signature from 17 to 25.
+const SYMBOL: &CStr = c"Java_java_lang_ClassLoader_defineClass0";
+/// In `flags`: the class is hidden (`MethodHandles.Lookup.ClassOption`, HIDDEN_CLASS). Others pass the class file load hook too.
+const HIDDEN: jint = 2;
+
+type DefineClass0 = unsafe extern "C" fn(
+    *mut JNIEnv,
+    jclass,
+    jobject,
+    jclass,
+    jstring,
+    jbyteArray,
+    jint,
+    jint,
+    jobject,
+    jboolean,
+    jint,
+    jobject,
+) -> jclass;
+
+static ORIGINAL: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+/// What to bind in place of `address`: the wrapper if it is defineClass0, nothing for any other function.
+pub fn replacement(address: *mut c_void) -> Option<*mut c_void> {
+    // SAFETY: dladdr only looks the address up; the info is plain data.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    if unsafe { libc::dladdr(address, &mut info) } == 0 || info.dli_sname.is_null() || info.dli_saddr != address {
+        return None;
+    }
+    // SAFETY: dladdr answered the terminated name of a symbol of a loaded library.
+    if unsafe { CStr::from_ptr(info.dli_sname) } != SYMBOL {
+        return None;
+    }
+    ORIGINAL.store(address, Ordering::Release);
+    Some(define_class0 as DefineClass0 as *mut c_void)
+}
+
+#[allow(clippy::too_many_arguments)]
+unsafe extern "C" fn define_class0(
+    env: *mut JNIEnv,
+    class_loader: jclass,
+    loader: jobject,
+    lookup: jclass,
+    name: jstring,
+    bytes: jbyteArray,
+    offset: jint,
+    length: jint,
+    domain: jobject,
+    initialize: jboolean,
+    flags: jint,
+    data: jobject,
+) -> jclass {
+    // SAFETY: env is this callback's.
+    let jni = unsafe { Jni::new(env) };
+    let woven = match jni {
+        Some(jni) if flags & HIDDEN != 0 && !bytes.is_null() => {
+            guard(|| Some(Agent::get()?.classes.weave_hidden(jni, loader, &jni.bytes(bytes, offset, length)?)))
+        }
+        _ => None,
+    };
+    let array = woven.as_ref().and_then(|(woven, _)| Some((jni?.byte_array(woven.as_ref()?)?, woven.as_ref()?.len() as jint)));
+    let (bytes, offset, length) = match array {
+        Some((array, length)) => (array, 0, length),
+        None => (bytes, offset, length),
+    };
+    // SAFETY: the VM bound this wrapper only after ORIGINAL was set to the function it stands for; the arguments are its own.
+    let class = unsafe {
+        let original: DefineClass0 = std::mem::transmute(ORIGINAL.load(Ordering::Acquire));
+        original(env, class_loader, loader, lookup, name, bytes, offset, length, domain, initialize, flags, data)
+    };
+    if let (Some((_, Some(entry))), false) = (woven, class.is_null()) {
+        guard(|| Agent::get()?.classes.defined_hidden(class, entry));
+    }
+    class
+}

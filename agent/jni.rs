@@ -1,0 +1,127 @@
+//! The unsafe edge to JNI: the handful of functions the agent calls, none of which runs Java code unless it says so.
+
+use jni_sys::{JNIEnv, jbyteArray, jclass, jfieldID, jmethodID, jobject, jstring};
+use std::ffi::CStr;
+use std::marker::PhantomData;
+
+/// The JNI environment of the current thread, for the length of one callback.
+#[derive(Clone, Copy)]
+pub struct Jni<'a> {
+    env: *mut JNIEnv,
+    callback: PhantomData<&'a JNIEnv>,
+}
+
+/// Calls a JNI function of the table.
+macro_rules! call {
+    ($self:ident, $table:ident, $name:ident $(, $arg:expr)*) => {
+        // SAFETY: the environment belongs to this thread and callback (`Jni::new`), the arguments are valid references or
+        // pointers of the function's types.
+        unsafe { ((**$self.env).$table.$name)($self.env $(, $arg)*) }
+    };
+}
+
+impl<'a> Jni<'a> {
+    /// The environment of a callback; `None` in the primordial phase, when there is none.
+    ///
+    /// # Safety
+    /// `env` is what the VM passed to the callback that is running on this thread, and `'a` does not outlive that.
+    pub unsafe fn new(env: *mut JNIEnv) -> Option<Jni<'a>> {
+        if env.is_null() { None } else { Some(Jni { env, callback: PhantomData }) }
+    }
+
+    /// Whether a Java exception is pending; it is cleared.
+    pub fn failed(self) -> bool {
+        if !call!(self, v1_2, ExceptionCheck) {
+            return false;
+        }
+        call!(self, v1_2, ExceptionClear);
+        true
+    }
+
+    /// Defines a class in the boot loader.
+    pub fn define_boot_class(self, name: &CStr, bytes: &[u8]) -> Option<jclass> {
+        let class = call!(self, v1_2, DefineClass, name.as_ptr(), std::ptr::null_mut(), bytes.as_ptr().cast(), bytes.len() as i32);
+        self.answer(class)
+    }
+
+    /// A class of the boot loader.
+    pub fn find_class(self, name: &CStr) -> Option<jclass> {
+        self.answer(call!(self, v1_2, FindClass, name.as_ptr()))
+    }
+
+    fn answer(self, object: jobject) -> Option<jobject> {
+        if self.failed() || object.is_null() { None } else { Some(object) }
+    }
+
+    /// An object's class.
+    pub fn class_of(self, object: jobject) -> jclass {
+        call!(self, v1_2, GetObjectClass, object)
+    }
+
+    /// Gives a local reference back before the callback ends.
+    pub fn forget(self, object: jobject) {
+        call!(self, v1_2, DeleteLocalRef, object);
+    }
+
+    /// Whether two references are to the same object.
+    pub fn same(self, a: jobject, b: jobject) -> bool {
+        call!(self, v1_2, IsSameObject, a, b)
+    }
+
+    /// An instance field.
+    pub fn field(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jfieldID> {
+        let field = call!(self, v1_2, GetFieldID, class, name.as_ptr(), descriptor.as_ptr());
+        if self.failed() || field.is_null() { None } else { Some(field) }
+    }
+
+    /// A field of type long.
+    pub fn long_field(self, object: jobject, field: jfieldID) -> i64 {
+        call!(self, v1_2, GetLongField, object, field)
+    }
+
+    /// Sets a field of type long.
+    pub fn set_long_field(self, object: jobject, field: jfieldID, value: i64) {
+        call!(self, v1_2, SetLongField, object, field, value);
+    }
+
+    /// Runs a static method `()V`: Java code. Answers whether it returned normally.
+    pub fn run_static(self, class: jclass, name: &CStr) -> bool {
+        let method: jmethodID = call!(self, v1_2, GetStaticMethodID, class, name.as_ptr(), c"()V".as_ptr());
+        if self.failed() || method.is_null() {
+            return false;
+        }
+        call!(self, v1_2, CallStaticVoidMethodA, class, method, std::ptr::null());
+        !self.failed()
+    }
+
+    /// The bytes of a `byte[]` from `offset`; `None` when they are not all there.
+    pub fn bytes(self, array: jbyteArray, offset: i32, length: i32) -> Option<Vec<u8>> {
+        let mut bytes = vec![0u8; usize::try_from(length).ok()?];
+        call!(self, v1_2, GetByteArrayRegion, array, offset, length, bytes.as_mut_ptr().cast());
+        if self.failed() { None } else { Some(bytes) }
+    }
+
+    /// A new `byte[]`.
+    pub fn byte_array(self, bytes: &[u8]) -> Option<jbyteArray> {
+        let length = i32::try_from(bytes.len()).ok()?;
+        let array = self.answer(call!(self, v1_2, NewByteArray, length))?;
+        call!(self, v1_2, SetByteArrayRegion, array, 0, length, bytes.as_ptr().cast());
+        if self.failed() { None } else { Some(array) }
+    }
+
+    /// A string's characters (modified UTF-8; what is not UTF-8 is replaced).
+    pub fn string(self, string: jstring) -> Option<String> {
+        if string.is_null() {
+            return None;
+        }
+        let chars = call!(self, v1_2, GetStringUTFChars, string, std::ptr::null_mut());
+        if chars.is_null() {
+            self.failed();
+            return None;
+        }
+        // SAFETY: GetStringUTFChars answered a terminated string, released only after the copy.
+        let copy = unsafe { CStr::from_ptr(chars) }.to_string_lossy().into_owned();
+        call!(self, v1_2, ReleaseStringUTFChars, string, chars);
+        Some(copy)
+    }
+}

@@ -1,0 +1,307 @@
+//! The unsafe edge to the tool interface: the few functions and events the agent uses.
+//!
+//! Function numbers, event numbers and capability bits are those of the JVM Tool Interface specification 1.2 and its later
+//! additions, which never renumber (sections "Function Index", "Event Index" and `jvmtiCapabilities`).
+
+use jni_sys::{JNIEnv, JavaVM, jclass, jint, jlong, jobject};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::fmt;
+
+/// A `jmethodID`: an opaque name of a method, valid while its class is loaded.
+pub type MethodId = *mut c_void;
+
+/// A reference to a thread object.
+#[allow(non_camel_case_types)]
+pub type jthread = jobject;
+
+/// JVMTI version 1.2 of the environment asked for: every HotSpot since JDK 6 has it.
+const VERSION_1_2: jint = 0x3001_0200;
+
+type Function = *const c_void;
+
+/// `jvmtiEnv`: a pointer to a table of functions; number `n` of the specification is at `n - 1`.
+#[repr(C)]
+pub struct RawEnv {
+    functions: *const Function,
+}
+
+/// The environment of this agent. Any thread may use it (JVMTI specification, "Environments").
+#[derive(Clone, Copy)]
+pub struct Jvmti(*mut RawEnv);
+
+// SAFETY: the specification allows every function from any thread; the pointer stays valid until DisposeEnvironment, which
+// the agent never calls.
+unsafe impl Send for Jvmti {}
+// SAFETY: as above.
+unsafe impl Sync for Jvmti {}
+
+/// An error code of a function, with the function's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Error {
+    function: &'static str,
+    code: jint,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JVMTI {} failed with error {}", self.function, self.code)
+    }
+}
+
+/// Capabilities, as the bit's position in `jvmtiCapabilities`.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub enum Capability {
+    TagObjects = 0,
+    Suspend = 20,
+    AllClassHookEvents = 26,
+    NativeMethodBindEvents = 30,
+    EarlyVmStart = 41,
+    EarlyClassHookEvents = 42,
+    /// JDK 21 and later.
+    SupportVirtualThreads = 44,
+}
+
+/// Events, by their number.
+#[derive(Clone, Copy)]
+#[repr(i32)]
+pub enum Event {
+    VmInit = 50,
+    VmDeath = 51,
+    ClassFileLoadHook = 54,
+    VmStart = 57,
+    NativeMethodBind = 67,
+}
+
+/// One frame of a stack.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct FrameInfo {
+    /// The method.
+    pub method: MethodId,
+    /// Bytecode index in the method as it is now; -1 in a native method.
+    pub location: jlong,
+}
+
+/// The callbacks, see the event's section of the specification for the meaning of the arguments.
+pub struct Callbacks {
+    pub vm_init: unsafe extern "C" fn(*mut RawEnv, *mut JNIEnv, jthread),
+    pub vm_death: unsafe extern "C" fn(*mut RawEnv, *mut JNIEnv),
+    pub vm_start: unsafe extern "C" fn(*mut RawEnv, *mut JNIEnv),
+    pub native_method_bind: unsafe extern "C" fn(*mut RawEnv, *mut JNIEnv, jthread, MethodId, *mut c_void, *mut *mut c_void),
+    #[allow(clippy::type_complexity)]
+    pub class_file_load_hook: unsafe extern "C" fn(
+        *mut RawEnv,
+        *mut JNIEnv,
+        jclass,
+        jobject,
+        *const c_char,
+        jobject,
+        jint,
+        *const u8,
+        *mut jint,
+        *mut *mut u8,
+    ),
+}
+
+/// Calls function number `$n` with the argument types of the specification and turns its code into a `Result`.
+macro_rules! call {
+    ($self:ident, $n:literal, $name:literal, ($($type:ty),*), $($arg:expr),*) => {{
+        // SAFETY: the table of a live environment; the number and the types are the specification's for this function, and
+        // every pointer among the arguments is valid for the call.
+        let code = unsafe {
+            let function = *(*$self.0).functions.add($n - 1);
+            let function: unsafe extern "C" fn(*mut RawEnv, $($type),*) -> jint = std::mem::transmute(function);
+            function($self.0, $($arg),*)
+        };
+        if code == 0 { Ok(()) } else { Err(Error { function: $name, code }) }
+    }};
+}
+
+impl Jvmti {
+    /// An environment of the VM's.
+    ///
+    /// # Safety
+    /// `vm` is the pointer that the VM passed to `Agent_OnLoad`.
+    pub unsafe fn new(vm: *mut JavaVM) -> Result<Jvmti, Error> {
+        let mut env: *mut c_void = std::ptr::null_mut();
+        // SAFETY: the caller's promise; GetEnv writes one pointer.
+        let code = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, VERSION_1_2) };
+        if code == 0 { Ok(Jvmti(env.cast())) } else { Err(Error { function: "GetEnv", code }) }
+    }
+
+    /// Adds capabilities: all or none.
+    pub fn add_capabilities(self, capabilities: &[Capability]) -> Result<(), Error> {
+        let bits = capabilities.iter().fold(0u128, |bits, &c| bits | 1 << c as u32).to_le_bytes();
+        call!(self, 142, "AddCapabilities", (*const u8), bits.as_ptr())
+    }
+
+    /// Sets the callbacks, once.
+    pub fn set_callbacks(self, callbacks: &Callbacks) -> Result<(), Error> {
+        const FIRST: usize = Event::VmInit as usize;
+        let mut table: [Function; 40] = [std::ptr::null(); 40];
+        table[Event::VmInit as usize - FIRST] = callbacks.vm_init as Function;
+        table[Event::VmDeath as usize - FIRST] = callbacks.vm_death as Function;
+        table[Event::ClassFileLoadHook as usize - FIRST] = callbacks.class_file_load_hook as Function;
+        table[Event::VmStart as usize - FIRST] = callbacks.vm_start as Function;
+        table[Event::NativeMethodBind as usize - FIRST] = callbacks.native_method_bind as Function;
+        let size = size_of_val(&table) as jint;
+        call!(self, 122, "SetEventCallbacks", (*const Function, jint), table.as_ptr(), size)
+    }
+
+    /// Switches an event on or off, for all threads.
+    pub fn enable(self, event: Event, on: bool) -> Result<(), Error> {
+        let mode = on as jint;
+        call!(self, 2, "SetEventNotificationMode", (jint, jint, jthread), mode, event as jint, std::ptr::null_mut())
+    }
+
+    /// A copy of the bytes in memory that the VM will free.
+    pub fn copy(self, bytes: &[u8]) -> Result<*mut u8, Error> {
+        let mut memory: *mut u8 = std::ptr::null_mut();
+        call!(self, 46, "Allocate", (jlong, *mut *mut u8), bytes.len() as jlong, &mut memory)?;
+        // SAFETY: Allocate answered memory of that size, which is ours until we hand it on.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len()) };
+        Ok(memory)
+    }
+
+    fn deallocate<T>(self, memory: *mut T) {
+        // An error here means a pointer that the VM did not allocate; there are none.
+        let _ = call!(self, 47, "Deallocate", (*mut u8), memory.cast());
+    }
+
+    /// Takes a C string that the VM allocated; undecodable bytes are replaced.
+    fn take_string(self, string: *mut c_char) -> String {
+        if string.is_null() {
+            return String::new();
+        }
+        // SAFETY: functions that answer strings answer them terminated; deallocated only after the copy.
+        let copy = unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned();
+        self.deallocate(string);
+        copy
+    }
+
+    /// A VM property as the VM itself sees it; `None` when there is none.
+    pub fn system_property(self, name: &str) -> Option<String> {
+        let name = CString::new(name).ok()?;
+        let mut value: *mut c_char = std::ptr::null_mut();
+        call!(self, 131, "GetSystemProperty", (*const c_char, *mut *mut c_char), name.as_ptr(), &mut value).ok()?;
+        Some(self.take_string(value))
+    }
+
+    /// The class's signature, as `Ljava/lang/String;`.
+    pub fn class_signature(self, class: jclass) -> Result<String, Error> {
+        let mut signature: *mut c_char = std::ptr::null_mut();
+        let none: *mut *mut c_char = std::ptr::null_mut();
+        call!(self, 48, "GetClassSignature", (jclass, *mut *mut c_char, *mut *mut c_char), class, &mut signature, none)?;
+        Ok(self.take_string(signature))
+    }
+
+    /// The class's defining loader; null for the boot loader.
+    pub fn class_loader(self, class: jclass) -> Result<jobject, Error> {
+        let mut loader: jobject = std::ptr::null_mut();
+        call!(self, 57, "GetClassLoader", (jclass, *mut jobject), class, &mut loader)?;
+        Ok(loader)
+    }
+
+    /// A method's name and descriptor.
+    pub fn method_name(self, method: MethodId) -> Result<(String, String), Error> {
+        let mut name: *mut c_char = std::ptr::null_mut();
+        let mut descriptor: *mut c_char = std::ptr::null_mut();
+        let none: *mut *mut c_char = std::ptr::null_mut();
+        call!(
+            self,
+            64,
+            "GetMethodName",
+            (MethodId, *mut *mut c_char, *mut *mut c_char, *mut *mut c_char),
+            method,
+            &mut name,
+            &mut descriptor,
+            none
+        )?;
+        Ok((self.take_string(name), self.take_string(descriptor)))
+    }
+
+    /// The class that declares a method.
+    pub fn declaring_class(self, method: MethodId) -> Result<jclass, Error> {
+        let mut class: jclass = std::ptr::null_mut();
+        call!(self, 65, "GetMethodDeclaringClass", (MethodId, *mut jclass), method, &mut class)?;
+        Ok(class)
+    }
+
+    /// The current thread.
+    pub fn current_thread(self) -> Result<jthread, Error> {
+        let mut thread: jthread = std::ptr::null_mut();
+        call!(self, 18, "GetCurrentThread", (*mut jthread), &mut thread)?;
+        Ok(thread)
+    }
+
+    /// The live platform threads.
+    pub fn threads(self) -> Result<Vec<jthread>, Error> {
+        let mut count: jint = 0;
+        let mut threads: *mut jthread = std::ptr::null_mut();
+        call!(self, 4, "GetAllThreads", (*mut jint, *mut *mut jthread), &mut count, &mut threads)?;
+        Ok(self.take_array(threads, count))
+    }
+
+    fn take_array<T: Copy>(self, array: *mut T, count: jint) -> Vec<T> {
+        if array.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: the VM answered `count` elements there; deallocated only after the copy.
+        let copy = unsafe { std::slice::from_raw_parts(array, usize::try_from(count).unwrap_or(0)) }.to_vec();
+        self.deallocate(array);
+        copy
+    }
+
+    /// The frames of a thread, innermost first. A thread that has ended is an error.
+    pub fn stack(self, thread: jthread) -> Result<Vec<FrameInfo>, Error> {
+        let mut frames = vec![FrameInfo { method: std::ptr::null_mut(), location: -1 }; 512];
+        loop {
+            let mut count: jint = 0;
+            let capacity = frames.len() as jint;
+            call!(
+                self,
+                104,
+                "GetStackTrace",
+                (jthread, jint, jint, *mut FrameInfo, *mut jint),
+                thread,
+                0,
+                capacity,
+                frames.as_mut_ptr(),
+                &mut count
+            )?;
+            if count < capacity {
+                frames.truncate(usize::try_from(count).unwrap_or(0));
+                return Ok(frames);
+            }
+            frames.resize(frames.len() * 4, FrameInfo { method: std::ptr::null_mut(), location: -1 });
+        }
+    }
+
+    /// Suspends threads; for each, whether it was this call that did.
+    pub fn suspend(self, threads: &[jthread]) -> Result<Vec<bool>, Error> {
+        let mut results = vec![0 as jint; threads.len()];
+        let count = threads.len() as jint;
+        call!(self, 92, "SuspendThreadList", (jint, *const jthread, *mut jint), count, threads.as_ptr(), results.as_mut_ptr())?;
+        Ok(results.into_iter().map(|code| code == 0).collect())
+    }
+
+    /// Resumes threads that [`Jvmti::suspend`] suspended.
+    pub fn resume(self, threads: &[jthread]) -> Result<(), Error> {
+        let mut results = vec![0 as jint; threads.len()];
+        let count = threads.len() as jint;
+        call!(self, 93, "ResumeThreadList", (jint, *const jthread, *mut jint), count, threads.as_ptr(), results.as_mut_ptr())
+    }
+
+    /// The tag of an object; 0 when it has none.
+    pub fn tag(self, object: jobject) -> Result<jlong, Error> {
+        let mut tag: jlong = 0;
+        call!(self, 106, "GetTag", (jobject, *mut jlong), object, &mut tag)?;
+        Ok(tag)
+    }
+
+    /// Tags an object, for this environment only.
+    pub fn set_tag(self, object: jobject, tag: jlong) -> Result<(), Error> {
+        call!(self, 107, "SetTag", (jobject, jlong), object, tag)
+    }
+}

@@ -1,0 +1,221 @@
+//! The agent's options: what stands after `-agentpath:libcprof.so=`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What the user asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// As given, for the profile.
+    pub text: String,
+    /// `out=`, with `%p` and `%t` still in it.
+    pub out: PathBuf,
+    /// No line at the end.
+    pub quiet: bool,
+    /// `bba=block`: a block that was entered counts whole.
+    pub block: bool,
+    /// Contexts distinguish call sites.
+    pub sites: bool,
+    /// `depth=`, 0: unlimited.
+    pub depth: u32,
+    /// `recursion=fold`.
+    pub fold: bool,
+    /// `root=`: class in dotted form, method.
+    pub roots: Vec<(String, String)>,
+    /// Dotted class names with `*`.
+    pub include: Vec<String>,
+    /// Dotted class names with `*`.
+    pub exclude: Vec<String>,
+    /// `max-nodes=`, 0: unlimited.
+    pub max_nodes: u64,
+    /// `max-memory=` in bytes; `None`: the default for this machine.
+    pub max_memory: Option<u64>,
+    /// Fix what makes runs differ.
+    pub deterministic: bool,
+}
+
+/// What is wrong with the options, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong(String);
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+const VALID: &str = "out=PATH, quiet, bba=precise|block, sites=on|off, depth=N, recursion=full|fold, root=Class.method, \
+                     include=PATTERN, exclude=PATTERN, max-nodes=N, max-memory=SIZE, deterministic=on|off";
+
+/// The smallest `max-memory=`: a tree for each thread of a small program.
+const LEAST_MEMORY: u64 = 16 << 20;
+/// The largest: references in the arena are 32 bits wide in units of 8 bytes.
+const MOST_MEMORY: u64 = 30 << 30;
+
+impl Options {
+    /// Parses the text after `=`; empty is all defaults.
+    pub fn parse(text: &str) -> Result<Options, Wrong> {
+        let mut o = Options {
+            text: text.to_owned(),
+            out: PathBuf::from("cprof-%p.cprof"),
+            quiet: false,
+            block: false,
+            sites: false,
+            depth: 0,
+            fold: false,
+            roots: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            max_nodes: 0,
+            max_memory: None,
+            deterministic: false,
+        };
+        let mut seen = Vec::new();
+        for option in text.split(',').filter(|option| !option.is_empty()) {
+            let (name, value) = match option.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (option, None),
+            };
+            let repeatable = matches!(name, "root" | "include" | "exclude");
+            if !repeatable && seen.contains(&name) {
+                return Err(Wrong(format!("option {name}= is given twice; give it once")));
+            }
+            seen.push(name);
+            o.set(name, value)?;
+        }
+        Ok(o)
+    }
+
+    fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), Wrong> {
+        let needed = || match value {
+            Some(value) if !value.is_empty() => Ok(value),
+            _ => Err(Wrong(format!("option {name} needs a value: {name}=…; options are {VALID}"))),
+        };
+        let one_of = |first: &str, second: &str| match needed()? {
+            value if value == first => Ok(false),
+            value if value == second => Ok(true),
+            value => Err(Wrong(format!("{name}={value} is not valid; {name}= takes {first} or {second}"))),
+        };
+        match name {
+            "out" => self.out = PathBuf::from(needed()?),
+            "quiet" if value.is_none() => self.quiet = true,
+            "quiet" => return Err(Wrong("option quiet takes no value".to_owned())),
+            "bba" => self.block = one_of("precise", "block")?,
+            "sites" => self.sites = one_of("off", "on")?,
+            "recursion" => self.fold = one_of("full", "fold")?,
+            "deterministic" => self.deterministic = one_of("off", "on")?,
+            "depth" => self.depth = number(name, needed()?, u64::from(u32::MAX >> 1))? as u32,
+            "max-nodes" => self.max_nodes = number(name, needed()?, u64::from(u32::MAX))?,
+            "max-memory" => self.max_memory = Some(size(name, needed()?)?),
+            "root" => self.roots.push(root(needed()?)?),
+            "include" => self.include.push(pattern(name, needed()?)?),
+            "exclude" => self.exclude.push(pattern(name, needed()?)?),
+            _ => return Err(Wrong(format!("there is no option {name:?}; options are {VALID}"))),
+        }
+        Ok(())
+    }
+
+    /// The file to write: `%p` is the process, `%t` its start in seconds since 1970, `%%` a percent sign.
+    pub fn out_path(&self, out: &Path, pid: u32, start: u64) -> PathBuf {
+        let mut path = String::new();
+        let text = out.to_string_lossy();
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
+            match c {
+                '%' => match chars.next() {
+                    Some('p') => path.push_str(&pid.to_string()),
+                    Some('t') => path.push_str(&start.to_string()),
+                    Some('%') | None => path.push('%'),
+                    Some(other) => path.extend(['%', other]),
+                },
+                c => path.push(c),
+            }
+        }
+        PathBuf::from(path)
+    }
+}
+
+fn number(name: &str, value: &str, most: u64) -> Result<u64, Wrong> {
+    match value.parse::<u64>() {
+        Ok(n) if (1..=most).contains(&n) => Ok(n),
+        _ => Err(Wrong(format!("{name}={value} is not valid; {name}= takes a number from 1 to {most}"))),
+    }
+}
+
+fn size(name: &str, value: &str) -> Result<u64, Wrong> {
+    let wrong = || {
+        let (least, most) = (LEAST_MEMORY >> 20, MOST_MEMORY >> 30);
+        Wrong(format!("{name}={value} is not valid; {name}= takes a size from {least}m to {most}g, as 512m or 2g"))
+    };
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match value[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" => 10,
+        "m" | "mb" => 20,
+        "g" | "gb" => 30,
+        _ => return Err(wrong()),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).ok_or_else(wrong)?;
+    if (LEAST_MEMORY..=MOST_MEMORY).contains(&bytes) { Ok(bytes) } else { Err(wrong()) }
+}
+
+fn root(value: &str) -> Result<(String, String), Wrong> {
+    match value.rsplit_once('.') {
+        Some((class, method)) if !class.is_empty() && !method.is_empty() => Ok((class.to_owned(), method.to_owned())),
+        _ => Err(Wrong(format!("root={value} is not valid; root= takes a class and a method, as root=com.acme.Main.run"))),
+    }
+}
+
+fn pattern(name: &str, value: &str) -> Result<String, Wrong> {
+    if value.contains('/') {
+        return Err(Wrong(format!("{name}={value} is not valid; class names are written with dots, as {name}=com.acme.*")));
+    }
+    Ok(value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults() {
+        let o = Options::parse("").unwrap();
+        assert!(!o.quiet && !o.block && !o.sites && !o.fold && o.depth == 0 && o.max_memory.is_none());
+        assert_eq!(o.out_path(&o.out, 7, 0), Path::new("cprof-7.cprof"));
+    }
+
+    #[test]
+    fn all_options() {
+        let o = Options::parse(
+            "out=/a/%p-%t%%.cprof,quiet,bba=block,sites=on,depth=9,recursion=fold,root=a.B.c,root=D.<init>,include=a.*,\
+             exclude=b.C,max-nodes=5,max-memory=1g,deterministic=on",
+        )
+        .unwrap();
+        assert!(o.quiet && o.block && o.sites && o.fold && o.deterministic);
+        assert_eq!((o.depth, o.max_nodes, o.max_memory), (9, 5, Some(1 << 30)));
+        assert_eq!(o.roots, [("a.B".into(), "c".into()), ("D".into(), "<init>".into())]);
+        assert_eq!((o.include.as_slice(), o.exclude.as_slice()), (&["a.*".to_owned()][..], &["b.C".to_owned()][..]));
+        assert_eq!(o.out_path(&o.out, 7, 11), Path::new("/a/7-11%.cprof"));
+    }
+
+    #[test]
+    fn wrong_options_name_the_option_and_the_way_out() {
+        for (text, names, way) in [
+            ("colour=red", "colour", "bba=precise|block"),
+            ("bba=exact", "bba=exact", "precise or block"),
+            ("sites", "sites", "needs a value"),
+            ("quiet=yes", "quiet", "no value"),
+            ("depth=0", "depth=0", "from 1"),
+            ("depth=x", "depth=x", "number"),
+            ("max-memory=1q", "max-memory=1q", "512m"),
+            ("max-memory=99999999999999999999g", "max-memory=9", "512m"),
+            ("max-memory=é", "max-memory=é", "512m"),
+            ("root=main", "root=main", "com.acme.Main.run"),
+            ("include=a/b", "include=a/b", "dots"),
+            ("out=a,out=b", "out", "twice"),
+        ] {
+            let message = Options::parse(text).unwrap_err().to_string();
+            assert!(message.contains(names) && message.contains(way), "{text}: {message}");
+        }
+    }
+}

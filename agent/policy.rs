@@ -1,0 +1,139 @@
+//! What is woven and what stays as it is: the user's patterns, and what the JVM forbids.
+
+use crate::intrinsics;
+use crate::options::Options;
+use crate::runtime;
+use cprof_instrument::abi;
+use cprof_instrument::classfile::{ClassFile, Method};
+use cprof_instrument::weave::Treatment;
+
+/// The reason of methods that the user left out; these are not listed as gaps.
+pub const NOT_SELECTED: &str = "not selected by include= and exclude=";
+
+const SPECIAL_ENTRY: &str = "the interpreter of this JVM runs code of its own instead of the bytecode";
+const SWITCHES_THREADS: &str = "changes the current thread, whose context would be mixed with the other's";
+
+/// Methods (class, name; the name may be `*`) that are left as they are on every JVM.
+const NEVER: &[(&str, &str, &str)] = &[
+    // Thread.currentThread() changes in the middle of these (VirtualThread.java, @ChangesCurrentThread), or they run where
+    // there is no Java thread to speak of.
+    ("java/lang/VirtualThread", "mount", SWITCHES_THREADS),
+    ("java/lang/VirtualThread", "unmount", SWITCHES_THREADS),
+    ("java/lang/VirtualThread", "runContinuation", SWITCHES_THREADS),
+    ("java/lang/VirtualThread", "yieldContinuation", SWITCHES_THREADS),
+    ("java/lang/VirtualThread", "switchToCarrierThread", SWITCHES_THREADS),
+    ("java/lang/VirtualThread", "switchToVirtualThread", SWITCHES_THREADS),
+    ("jdk/internal/vm/Continuation", "*", SWITCHES_THREADS),
+    // A plain read of `referent` in the body would miss the collector's barrier for weak references.
+    ("java/lang/ref/Reference", "get", SPECIAL_ENTRY),
+];
+
+const BARE_FINALIZER: &str = "an empty finalize(), which the JVM must see to be empty";
+
+/// Classes that are never touched and never listed: cprof's own.
+pub fn is_own(class: &str) -> bool {
+    class == abi::RUNTIME || class == runtime::API_NAME
+}
+
+/// What to do with methods, for one run.
+pub struct Policy {
+    roots: Vec<(String, String)>,
+    include: Vec<String>,
+    exclude: Vec<String>,
+    feature: u32,
+}
+
+impl Policy {
+    /// The policy of these options on a JVM of this feature release.
+    pub fn new(options: &Options, feature: u32) -> Policy {
+        let roots = options.roots.iter().map(|(class, method)| (class.replace('.', "/"), method.clone())).collect();
+        Policy { roots, include: options.include.clone(), exclude: options.exclude.clone(), feature }
+    }
+
+    /// Whether the user's patterns select a class, given by its internal name.
+    fn selects(&self, class: &str) -> bool {
+        if self.include.is_empty() && self.exclude.is_empty() {
+            return true;
+        }
+        let class = class.replace('/', ".");
+        let any = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, &class));
+        (self.include.is_empty() || any(&self.include)) && !any(&self.exclude)
+    }
+
+    /// What to do with a method, or why it must stay as it is.
+    pub fn treat(&self, class: &ClassFile<'_>, method: &Method<'_>) -> Result<Treatment, &'static str> {
+        let class_name = class.name_str();
+        let name = method.name_str();
+        let descriptor = method.descriptor_str();
+        let is = |c: &str, m: &str| c == class_name && (m == name || m == "*");
+        if let Some((.., reason)) = NEVER.iter().find(|(c, m, _)| is(c, m)) {
+            return Err(reason);
+        }
+        let has_entry = |&(c, m): &(&str, &str)| match m.split_once('(') {
+            Some((m, d)) => is(c, m) && descriptor.get(1..) == Some(d),
+            None => is(c, m),
+        };
+        if self.feature < intrinsics::INTERPRETER_HONOURS_FLAG && intrinsics::INTERPRETER_ENTRIES.iter().any(has_entry) {
+            return Err(SPECIAL_ENTRY);
+        }
+        // If Object.finalize stops being a bare return, every class becomes finalizable (classFileParser.cpp), and the VM
+        // crashes while it boots.
+        if name == "finalize" && descriptor == "()V" && class.code(method).is_ok_and(|c| c.is_some_and(|c| c.bytes.len() == 1)) {
+            return Err(BARE_FINALIZER);
+        }
+        let treatment = Treatment {
+            root: self.roots.iter().any(|(c, m)| is(c, m)),
+            starts_counting: is("java/lang/System", "initPhase1"),
+            ends_thread: is("java/lang/Thread", "exit") && descriptor == "()V"
+                || is("java/lang/VirtualThread", "run") && descriptor == "(Ljava/lang/Runnable;)V",
+        };
+        let needed = treatment.starts_counting || treatment.ends_thread;
+        if needed || self.selects(&class_name) { Ok(treatment) } else { Err(NOT_SELECTED) }
+    }
+}
+
+/// Whether a pattern with `*` for any run of characters matches the whole text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or("");
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, text, expected) in [
+            ("a.B", "a.B", true),
+            ("a.B", "a.BC", false),
+            ("a.*", "a.b.C", true),
+            ("a.*", "ab", false),
+            ("*Test", "a.MyTest", true),
+            ("*Test", "a.MyTests", false),
+            ("a.*.C*", "a.b.c.Cat", true),
+            ("a*b", "ab", true),
+            ("a*ba", "aba", true),
+            ("ab*ba", "aba", false),
+            ("*", "", true),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn exclude_wins_over_include() {
+        let policy = Policy::new(&Options::parse("include=a.*,exclude=a.b.*").unwrap(), 17);
+        assert!(policy.selects("a/C") && !policy.selects("a/b/C") && !policy.selects("java/lang/String"));
+    }
+}

@@ -1,0 +1,108 @@
+//! The frames that are active when a profile is taken: each has executed its last block in part only.
+
+use crate::Agent;
+use crate::arena::Arena;
+use crate::classes::EntryId;
+use crate::jni::Jni;
+use crate::jvmti::{FrameInfo, Jvmti, MethodId};
+use cprof_instrument::abi;
+use cprof_instrument::classfile::ClassFile;
+use cprof_profile::recording::{Frame, Log, Stack};
+use jni_sys::{jfieldID, jobject};
+use std::collections::HashMap;
+
+/// Threads that are stopped while the arena is read, so that stacks and counters belong together. They go on when it is dropped.
+pub struct Stopped {
+    jvmti: Jvmti,
+    suspended: Vec<jobject>,
+    /// All platform threads, the current one included.
+    threads: Vec<jobject>,
+}
+
+impl Stopped {
+    /// Stops all platform threads but the current one.
+    pub fn all(jvmti: Jvmti, jni: Jni) -> Stopped {
+        let threads = jvmti.threads().unwrap_or_default();
+        let current = jvmti.current_thread().unwrap_or(std::ptr::null_mut());
+        let others: Vec<jobject> = threads.iter().copied().filter(|&t| !jni.same(t, current)).collect();
+        // A thread that could not be suspended has ended or counts on; its numbers may then be off by what it does meanwhile.
+        let done = jvmti.suspend(&others).unwrap_or_default();
+        let suspended = others.into_iter().zip(done).filter_map(|(thread, done)| done.then_some(thread)).collect();
+        Stopped { jvmti, suspended, threads }
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        if !self.suspended.is_empty() {
+            // Only threads that have ended meanwhile can fail, and those need no resuming.
+            let _ = self.jvmti.resume(&self.suspended);
+        }
+    }
+}
+
+/// Translates frames of the VM to frames of the profile.
+pub struct Frames<'a> {
+    agent: &'a Agent,
+    log: &'a Log<'a>,
+    methods: HashMap<MethodId, Option<(EntryId, u32)>>,
+    /// Per class: where bytecodes went, by method id.
+    maps: HashMap<EntryId, HashMap<u32, Vec<(u32, u32)>>>,
+}
+
+impl<'a> Frames<'a> {
+    /// For the classes in a log.
+    pub fn new(agent: &'a Agent, log: &'a Log<'a>) -> Frames<'a> {
+        Frames { agent, log, methods: HashMap::new(), maps: HashMap::new() }
+    }
+
+    /// The stacks of the threads that have leased a tree.
+    pub fn stacks(&mut self, jni: Jni, stopped: &Stopped, tree_field: jfieldID, arena: &Arena) -> Vec<Stack> {
+        let mut stacks = Vec::new();
+        for &thread in &stopped.threads {
+            let root = jni.long_field(thread, tree_field) as u64;
+            // Threads without a tree have executed nothing; threads that have ended have no stack.
+            if root == 0 {
+                continue;
+            }
+            let Ok(frames) = self.agent.jvmti.stack(thread) else { continue };
+            let frames = frames.iter().rev().filter_map(|frame| self.frame(frame)).collect();
+            stacks.push(Stack { tree: (root.wrapping_sub(arena.base()) / abi::UNIT) as u32, frames });
+        }
+        stacks
+    }
+
+    /// `None`: not woven, or not yet counted.
+    fn frame(&mut self, frame: &FrameInfo) -> Option<Frame> {
+        let position = u32::try_from(frame.location).ok()?;
+        let resolved = match self.methods.get(&frame.method) {
+            Some(known) => *known,
+            None => {
+                let resolved = self.resolve(frame.method);
+                self.methods.insert(frame.method, resolved);
+                resolved
+            }
+        };
+        let (entry, id) = resolved?;
+        let (agent, log) = (self.agent, self.log);
+        let maps = self.maps.entry(entry).or_insert_with(|| {
+            let woven = log.classes.get(entry as usize).and_then(|class| agent.classes.maps(class));
+            woven.into_iter().flat_map(|w| w.methods).map(|m| (m.id, m.map)).collect()
+        });
+        let map = maps.get(&id)?;
+        let after = map.partition_point(|&(new, _)| new <= position);
+        let (_, bci) = *map.get(after.checked_sub(1)?)?;
+        Some(Frame { method: id, bci })
+    }
+
+    fn resolve(&self, method: MethodId) -> Option<(EntryId, u32)> {
+        let class = self.agent.jvmti.declaring_class(method).ok()?;
+        let entry = self.agent.classes.entry_of(class)?;
+        let (name, descriptor) = self.agent.jvmti.method_name(method).ok()?;
+        let logged = self.log.classes.get(entry as usize)?;
+        let parsed = ClassFile::parse(logged.bytes).ok()?;
+        let found = parsed.methods.iter().find(|m| m.name_str() == name && m.descriptor_str() == descriptor)?;
+        let &(_, id, _) = logged.methods.iter().find(|&&(index, ..)| index == found.index)?;
+        Some((entry, id))
+    }
+}

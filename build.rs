@@ -1,0 +1,64 @@
+//! Compiles the Java runtime that woven code calls, for the agent to embed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// Class files that JDK 17 and later load.
+const RELEASE: &str = "17";
+
+fn main() {
+    println!("cargo::rerun-if-changed=runtime-java");
+    println!("cargo::rerun-if-env-changed=JAVA_HOME");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let javac = javac();
+    let runtime = out.join("runtime");
+    // java.lang.CProfRuntime is compiled as a part of java.base, where it will live; stubs stand for classes that only
+    // newer JDKs have.
+    let mut command = compiler(&javac, &runtime);
+    command.arg("--patch-module").arg("java.base=runtime-java/src:runtime-java/stubs");
+    run(command.arg("runtime-java/src/java/lang/CProfRuntime.java"));
+    let connected = out.join("connected");
+    let mut command = compiler(&javac, &connected);
+    let mut patch = std::ffi::OsString::from("java.base=");
+    patch.push(&runtime);
+    command.arg("--patch-module").arg(patch);
+    run(command.arg("runtime-java/connected/cprof/CProf.java"));
+    copy(&runtime.join("java/lang/CProfRuntime.class"), &out.join("CProfRuntime.class"));
+    copy(&connected.join("cprof/CProf.class"), &out.join("CProf.class"));
+}
+
+fn compiler(javac: &Path, out: &Path) -> Command {
+    let mut command = Command::new(javac);
+    command.args(["-source", RELEASE, "-target", RELEASE, "-g:none", "-proc:none", "-implicit:none"]);
+    command.args(["-Xlint:-options", "-encoding", "UTF-8", "-d"]).arg(out);
+    command
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
+    if !output.status.success() {
+        panic!("{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::copy(from, to).unwrap_or_else(|error| panic!("cannot copy {} to {}: {error}", from.display(), to.display()));
+}
+
+/// The Java compiler: of JAVA_HOME, of PATH, or of an installed JDK.
+fn javac() -> PathBuf {
+    let home = env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin/javac"));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let on_path = env::split_paths(&path).map(|dir| dir.join("javac"));
+    let mut installed: Vec<PathBuf> =
+        fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten().map(|dir| dir.path().join("bin/javac")).collect();
+    installed.sort();
+    let mut candidates = home.into_iter().chain(on_path).chain(installed);
+    candidates.find(|javac| javac.is_file()).unwrap_or_else(|| {
+        panic!(
+            "no Java compiler found in JAVA_HOME, PATH or /usr/lib/jvm. Install a JDK 17 or later \
+             (Debian: apt-get install openjdk-17-jdk-headless) or set JAVA_HOME"
+        )
+    })
+}
