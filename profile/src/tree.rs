@@ -161,19 +161,21 @@ impl Tree {
         threads: impl Fn(usize) -> bool,
     ) -> Tree {
         let nodes = &profile.nodes;
-        let mut builder = Builder::new(nodes.len());
-        let mut natives = natives.iter().peekable();
-        let mut context_of = vec![0u32; nodes.len()];
+        let mut builder = Builder::new(0);
+        // By distance from the tree's root, so that a thread's table is no larger than the thread.
+        let mut context_of: Vec<u32> = Vec::new();
         for (t, thread) in profile.threads.iter().enumerate() {
             let first = thread.first_node as usize;
             let end = profile.threads.get(t + 1).map_or(nodes.len(), |t| t.first_node as usize);
-            let chosen = threads(t);
+            if !threads(t) {
+                continue;
+            }
+            context_of.clear();
+            context_of.resize(end - first, 0);
+            let begin = natives.partition_point(|n| (n.node as usize) < first);
+            let mut natives = natives[begin..].iter().peekable();
             for node in first..end {
                 let below = std::iter::from_fn(|| natives.next_if(|n| n.node as usize == node));
-                if !chosen {
-                    below.for_each(drop);
-                    continue;
-                }
                 let method = nodes.method[node];
                 let what = match method {
                     special::ROOT => continue, // every thread's root is the root
@@ -190,8 +192,8 @@ impl Tree {
                     own: measures.own[node],
                     total: 0,
                 };
-                let at = builder.add(context, context_of[nodes.parent[node] as usize]);
-                context_of[node] = at;
+                let at = builder.add(context, context_of[nodes.parent[node] as usize - first]);
+                context_of[node - first] = at;
                 for native in below {
                     let what = What::Method(symbols.of_native[native.native as usize]);
                     let native = Context {

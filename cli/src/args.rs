@@ -1,0 +1,187 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Exact, deterministic profiles of Java programs: every call and every bytecode, per calling context.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cprof",
+    version,
+    about,
+    disable_help_subcommand = true,
+    after_help = "Examples:
+  cprof run -- java -cp app.jar com.acme.Main        count everything, then print a summary
+  cprof report cprof-4711.cprof                      the methods that cost most
+  cprof report cprof-4711.cprof --tree               who called them
+  cprof <command> --help                             all options of a command, with examples"
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a Java program under the profiler and print a summary at its end
+    Run(Box<Run>),
+    /// Show what a profile says: totals, methods, calling contexts, threads
+    Report(Box<Report>),
+}
+
+/// `cprof run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cprof run -- java -cp app.jar com.acme.Main
+  cprof run -o main.cprof --root com.acme.Codec.encode -- java -jar app.jar input.bin
+  cprof run --sites --include 'com.acme.*' -- /opt/jdk-25/bin/java -jar app.jar
+  cprof run --deterministic -- java -cp app.jar com.acme.Main
+
+The program's input, output and exit code are its own; the summary goes to standard error.
+The same without cprof run:  java -agentpath:/path/to/libcprof.so=out=app.cprof -jar app.jar
+
+Exit code: the program's (128 + n when signal n ended it); 1 when it could not be started, 2 for wrong options.
+
+Environment:
+  CPROF_AGENT   path of libcprof.so, when it is not beside the cprof command")]
+pub struct Run {
+    /// The file to write; %p stands for the process id, %t for the start time in seconds
+    #[arg(short = 'o', long = "out", value_name = "FILE", default_value = "cprof-%p.cprof")]
+    pub out: String,
+    /// Distinguish contexts by call site, not by method alone
+    #[arg(long)]
+    pub sites: bool,
+    /// Keep contexts down to N calls below the thread's first; deeper calls stand beside each other at that depth
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Option<u32>,
+    /// Put a recursive call into the context of the outer call of that method
+    #[arg(long)]
+    pub fold_recursion: bool,
+    /// Count only what runs in calls of this method; may be given several times
+    #[arg(long, value_name = "CLASS.METHOD")]
+    pub root: Vec<String>,
+    /// Count only classes whose dotted name fits (* stands for anything); may be given several times
+    #[arg(long, value_name = "PATTERN")]
+    pub include: Vec<String>,
+    /// Do not count classes whose dotted name fits; may be given several times
+    #[arg(long, value_name = "PATTERN")]
+    pub exclude: Vec<String>,
+    /// How exactly bytecodes are counted where exceptions are thrown
+    #[arg(long, value_name = "LEVEL", value_enum)]
+    pub bba: Option<Bba>,
+    /// Most contexts to keep; further ones are folded, totals stay exact
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_nodes: Option<u32>,
+    /// Most memory for contexts, as 512m or 2g
+    #[arg(long, value_name = "SIZE")]
+    pub max_memory: Option<String>,
+    /// Fix what differs from run to run and machine to machine: identity hash codes, number of processors, time zone, language
+    #[arg(long)]
+    pub deterministic: bool,
+    /// No summary
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// The java command with its arguments, after --
+    #[arg(last = true, required = true, value_name = "JAVA COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// How exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Bba {
+    /// To the bytecode that threw (the default)
+    Precise,
+    /// A block of bytecodes that was entered counts whole
+    Block,
+}
+
+/// `cprof report`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cprof report app.cprof                                   totals and the 25 methods that cost most
+  cprof report app.cprof --sort total --top 50             by cost including what they call
+  cprof report app.cprof --filter 'com.acme.*'             methods of one package
+  cprof report app.cprof --tree --min-share 5              the calling contexts from 5 % up
+  cprof report app.cprof --tree --root com.acme.Main.run   below one method
+  cprof report app.cprof --threads                         cost by thread
+  cprof report app.cprof --format csv > app.csv            every method, for other tools
+  cprof report app.cprof --tree --format json              every context, for other tools
+
+PATTERN: * stands for any characters and the whole name must fit; without * any part of the name may.
+
+Exit code: 0; 1 when the profile cannot be read or has no such method or thread; 2 for wrong options.")]
+pub struct Report {
+    /// The profile
+    pub file: PathBuf,
+    /// Show calling contexts as a tree instead of methods
+    #[arg(long)]
+    pub tree: bool,
+    /// Show threads instead of methods
+    #[arg(long, conflicts_with = "tree")]
+    pub threads: bool,
+    /// List what was not covered, with the reasons
+    #[arg(long, conflicts_with_all = ["tree", "threads"])]
+    pub coverage: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Only contexts at and below this method (* allowed)
+    #[arg(long, value_name = "CLASS.METHOD")]
+    pub root: Option<String>,
+    /// Only threads whose name fits
+    #[arg(long, value_name = "PATTERN")]
+    pub thread: Option<String>,
+    /// Only methods whose Class.method fits; in a tree, with their callers
+    #[arg(long, value_name = "PATTERN")]
+    pub filter: Option<String>,
+    /// What to order by
+    #[arg(long, value_name = "KEY", value_enum, default_value_t = Sort::Bytecodes)]
+    pub sort: Sort,
+    /// How many rows to show; 0 is all [default: 25, for csv and json all]
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Tree as text: hide contexts below so many percent of the total
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
+    pub min_share: f64,
+    /// Tree as text: hide contexts deeper than so many calls
+    #[arg(long, value_name = "N")]
+    pub max_depth: Option<usize>,
+}
+
+/// Output formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// RFC 4180, with a header line
+    Csv,
+    /// One object
+    Json,
+}
+
+/// Orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Sort {
+    /// Bytecodes executed in the method itself
+    Bytecodes,
+    /// Bytecodes with those of everything it called
+    #[value(alias = "bytecodes_total")]
+    Total,
+    /// Calls
+    Calls,
+    /// Calls that ended with an exception
+    #[value(alias = "exceptional_exits")]
+    Exits,
+    /// Class, method, descriptor
+    Name,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(p) if (0.0..=100.0).contains(&p) => Ok(p),
+        _ => Err("it takes a number from 0 to 100".into()),
+    }
+}

@@ -1,0 +1,155 @@
+//! `cprof run`: the java command with the agent, from start to summary.
+
+use crate::args::{Bba, Run};
+use crate::report;
+use crate::style::Style;
+use anyhow::{Context, Result, bail};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::Signals;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const AGENT: &str = "libcprof.so";
+
+/// Runs the program and answers its exit code.
+pub fn run(args: &Run) -> Result<ExitCode> {
+    let Some((java, arguments)) = args.command.split_first() else { bail!("no java command after --") };
+    let name = Path::new(java).file_name().unwrap_or(java);
+    if name != "java" {
+        bail!(
+            "{} is not a java command. Give one after --, as in: cprof run -- java -jar app.jar. For a program that starts \
+             java itself, put the agent into JAVA_TOOL_OPTIONS: -agentpath:/path/to/{AGENT}=out=app.cprof",
+            Path::new(java).display()
+        );
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let out = args.out.replace("%t", &now.to_string());
+    let mut agent = OsString::from("-agentpath:");
+    agent.push(find_agent()?);
+    agent.push("=");
+    agent.push(options(args, &out)?);
+
+    // Handlers first: a signal that comes while the JVM is being started must reach it, not end us.
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])?;
+    let mut command = Command::new(java);
+    command.arg(&agent);
+    if args.deterministic {
+        command.args(DETERMINISTIC).env("TZ", "UTC").env("LC_ALL", "C.UTF-8");
+    }
+    command.args(arguments);
+    let mut child = command.spawn().with_context(|| {
+        format!("cannot start {}; name the java command by its path, or put it on PATH", Path::new(java).display())
+    })?;
+    let pid = child.id();
+    let handle = signals.handle();
+    let forwarder = std::thread::spawn(move || signals.forever().for_each(|signal| forward(signal, pid)));
+    let status = child.wait().context("waiting for the JVM")?;
+    handle.close();
+    // The thread ends when its signals are closed; a panic in it has nothing to add to the program's result.
+    let _ = forwarder.join();
+
+    if !args.quiet {
+        let path = PathBuf::from(out.replace("%p", &pid.to_string()).replace("%%", "%"));
+        summarise(&path)?;
+    }
+    Ok(ExitCode::from(exit_code(status)))
+}
+
+/// What can be set from outside so that runs do not differ: everything the program could ask its machine.
+const DETERMINISTIC: [&str; 4] =
+    ["-XX:ActiveProcessorCount=1", "-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US"];
+
+fn options(args: &Run, out: &str) -> Result<String> {
+    // The agent's own line is replaced by the summary.
+    let mut options = vec!["quiet".to_owned()];
+    let mut add = |name: &str, value: &str| -> Result<()> {
+        if value.contains(',') {
+            bail!("{name} cannot contain a comma, which separates the agent's options: {value}");
+        }
+        options.push(format!("{name}={value}"));
+        Ok(())
+    };
+    add("out", out)?;
+    if let Some(bba) = args.bba {
+        add("bba", if bba == Bba::Block { "block" } else { "precise" })?;
+    }
+    if args.sites {
+        add("sites", "on")?;
+    }
+    if let Some(depth) = args.depth {
+        add("depth", &depth.to_string())?;
+    }
+    if args.fold_recursion {
+        add("recursion", "fold")?;
+    }
+    args.root.iter().try_for_each(|root| add("root", root))?;
+    args.include.iter().try_for_each(|pattern| add("include", pattern))?;
+    args.exclude.iter().try_for_each(|pattern| add("exclude", pattern))?;
+    if let Some(nodes) = args.max_nodes {
+        add("max-nodes", &nodes.to_string())?;
+    }
+    if let Some(size) = &args.max_memory {
+        add("max-memory", size)?;
+    }
+    if args.deterministic {
+        add("deterministic", "on")?;
+    }
+    Ok(options.join(","))
+}
+
+/// `CPROF_AGENT`, or the library beside this command, or where an installation puts it.
+fn find_agent() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os("CPROF_AGENT").filter(|p| !p.is_empty()) {
+        let path = PathBuf::from(path);
+        if !path.is_file() {
+            bail!("CPROF_AGENT names {}, which is no file; let it name {AGENT}", path.display());
+        }
+        return Ok(std::path::absolute(path)?);
+    }
+    let command = std::env::current_exe().context("finding the cprof command itself")?;
+    let directory = command.parent().unwrap_or(Path::new("/"));
+    let candidates = [directory.join(AGENT), directory.join("../lib").join(AGENT)];
+    candidates.iter().find(|c| c.is_file()).cloned().with_context(|| {
+        format!("{AGENT} is not in {}; build it with cargo build --release, or name it in CPROF_AGENT", directory.display())
+    })
+}
+
+/// Passes a signal on to the JVM.
+fn forward(signal: i32, pid: u32) {
+    // Keys on a terminal reach every process in its foreground: the JVM has had this one.
+    if matches!(signal, SIGINT | SIGQUIT) && in_foreground() {
+        return;
+    }
+    // SAFETY: kill has no memory effects. The pid is our child's, which is not reaped before the signals are closed or is
+    // being reaped now; a pid that is free by then makes kill fail with ESRCH, and pids are not reused at once.
+    unsafe { libc::kill(pid as libc::pid_t, signal) };
+}
+
+fn in_foreground() -> bool {
+    // SAFETY: neither call has memory effects; without a terminal tcgetpgrp answers -1.
+    unsafe { libc::tcgetpgrp(libc::STDIN_FILENO) == libc::getpgrp() }
+}
+
+fn exit_code(status: ExitStatus) -> u8 {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => code as u8,
+        (None, signal) => 128 + signal.unwrap_or(0) as u8,
+    }
+}
+
+fn summarise(path: &Path) -> Result<()> {
+    let mut err = io::stderr().lock();
+    if !path.exists() {
+        writeln!(err, "cprof: no profile was written to {}", path.display())?;
+        return Ok(());
+    }
+    let style = Style::of(&err);
+    if let Err(e) = report::summary(path, &mut err, style) {
+        writeln!(err, "cprof: {e:#}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! The `cprof` command.
+
+mod args;
+mod date;
+mod launch;
+mod report;
+mod style;
+mod table;
+
+use args::{Cli, Command};
+use clap::Parser;
+use std::io;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Run(run) => launch::run(&run),
+        Command::Report(report) => report::report(&report).map(|()| ExitCode::SUCCESS),
+    };
+    match done {
+        Ok(code) => code,
+        // Whoever reads our output has seen enough (`cprof report … | head`).
+        Err(e) if e.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("cprof: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

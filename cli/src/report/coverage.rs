@@ -1,0 +1,80 @@
+//! What the numbers do not cover.
+
+use super::field;
+use super::json::Coverage;
+use super::view::View;
+use crate::style::Style;
+use anyhow::Result;
+use cprof_profile::names::{stable, thousands};
+use std::io::{self, Write};
+
+fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(number as u64), if number == 1 { one } else { many })
+}
+
+/// The line in every report, and warnings where there are any.
+pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
+    let c = Coverage::new(view);
+    if c.gaps.is_empty() {
+        writeln!(out, "not covered: nothing")?;
+    } else {
+        let mut parts = Vec::new();
+        if c.methods_not_covered > 0 {
+            parts.push(counted(c.methods_not_covered, "method", "methods"));
+        }
+        if c.classes_not_covered > 0 {
+            parts.push(counted(c.classes_not_covered, "class", "classes"));
+        }
+        writeln!(out, "not covered: {}; --coverage lists them", parts.join(", "))?;
+    }
+    let run = &view.profile.run;
+    if c.methods_counted_by_block > 0 && !run.options.split(',').any(|o| o == "bba=block") {
+        let methods = counted(c.methods_counted_by_block, "method was", "methods were");
+        writeln!(out, "{methods} too large for precise counting: after an exception its block counts whole")?;
+    }
+    if run.lost_calls > 0 {
+        let lost = format!("incomplete: {} calls found no room; give more with max-memory=", thousands(run.lost_calls));
+        writeln!(out, "{}", style.warning(&lost))?;
+    }
+    if run.folded {
+        writeln!(out, "contexts beyond the limit were folded; totals are exact. More with max-nodes= or max-memory=")?;
+    }
+    if c.inconsistent_contexts > 0 {
+        let contexts = counted(c.inconsistent_contexts, "context was", "contexts were");
+        writeln!(out, "{}", style.warning(&format!("{contexts} caught between two counters; their numbers may be off by one call")))?;
+    }
+    for warning in c.warnings {
+        writeln!(out, "{}", style.warning(&format!("warning: {warning}")))?;
+    }
+    Ok(())
+}
+
+/// The list.
+pub fn text(view: &View, out: &mut dyn Write, style: Style) -> Result<()> {
+    for gap in &view.profile.gaps {
+        let class = stable(&gap.class, false);
+        match &gap.method {
+            Some(method) => writeln!(out, "{class}.{method}: {}", gap.reason)?,
+            None => writeln!(out, "{class}: {}", gap.reason)?,
+        }
+    }
+    line(view, out, style)?;
+    Ok(())
+}
+
+/// `class,method,reason`; an empty method is the whole class.
+pub fn csv(view: &View, out: &mut dyn Write) -> Result<()> {
+    write!(out, "class,method,reason\r\n")?;
+    for gap in &view.profile.gaps {
+        let method = gap.method.as_deref().unwrap_or("");
+        write!(out, "{},{},{}\r\n", field(&stable(&gap.class, false)), field(method), field(&gap.reason))?;
+    }
+    Ok(())
+}
+
+/// The `coverage` object of the report.
+pub fn json(view: &View, out: &mut dyn Write) -> Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &Coverage::new(view)).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! The shapes of `--format json`.
+
+use super::view::View;
+use cprof_profile::model::{Gap, Level, RunFacts};
+use cprof_profile::projections::MethodRow;
+use cprof_profile::tree::Symbol;
+use serde::Serialize;
+
+/// `cprof report --format json`.
+#[derive(Serialize)]
+pub struct Methods<'a> {
+    pub totals: Totals,
+    pub methods: Vec<Method<'a>>,
+    pub coverage: Coverage<'a>,
+    pub run: &'a RunFacts,
+}
+
+/// Sums.
+#[derive(Serialize)]
+pub struct Totals {
+    calls: u64,
+    exceptional_exits: u64,
+    bytecodes: u64,
+    native_calls: u64,
+    methods: u64,
+    contexts: u64,
+}
+
+impl Totals {
+    pub fn new(view: &View) -> Totals {
+        let t = &view.totals;
+        Totals {
+            calls: t.calls,
+            exceptional_exits: t.exceptional_exits,
+            bytecodes: t.own,
+            native_calls: t.native_calls,
+            methods: t.methods,
+            contexts: t.contexts,
+        }
+    }
+}
+
+/// A row by method; the names are those of the CSV.
+#[derive(Serialize)]
+pub struct Method<'a> {
+    class: &'a str,
+    method: &'a str,
+    descriptor: &'a str,
+    calls: u64,
+    exceptional_exits: u64,
+    bytecodes: u64,
+    bytecodes_total: u64,
+    native: bool,
+}
+
+impl<'a> Method<'a> {
+    pub fn new(symbol: &'a Symbol, row: &MethodRow) -> Method<'a> {
+        Method {
+            class: &symbol.class,
+            method: &symbol.method,
+            descriptor: &symbol.descriptor,
+            calls: row.calls,
+            exceptional_exits: row.exceptional_exits,
+            bytecodes: row.own,
+            bytecodes_total: row.total,
+            native: symbol.native,
+        }
+    }
+}
+
+/// What was not covered, and how far the numbers can be trusted.
+#[derive(Serialize)]
+pub struct Coverage<'a> {
+    pub classes_not_covered: usize,
+    pub methods_not_covered: usize,
+    /// Methods that ran and were counted by whole blocks.
+    pub methods_counted_by_block: usize,
+    /// Calls that found no room.
+    pub lost_calls: u64,
+    /// Contexts caught between two counters.
+    pub inconsistent_contexts: usize,
+    pub gaps: &'a [Gap],
+    pub warnings: &'a [String],
+}
+
+impl<'a> Coverage<'a> {
+    pub fn new(view: &'a View) -> Coverage<'a> {
+        let gaps = &view.profile.gaps;
+        let classes_not_covered = gaps.iter().filter(|g| g.method.is_none()).count();
+        Coverage {
+            classes_not_covered,
+            methods_not_covered: gaps.len() - classes_not_covered,
+            methods_counted_by_block: view.profile.methods.iter().filter(|m| m.level == Level::Block).count(),
+            lost_calls: view.profile.run.lost_calls,
+            inconsistent_contexts: view.measures.inconsistent,
+            gaps,
+            warnings: &view.profile.warnings,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `cprof report`: what a profile says, for people and for other tools.
+
+mod coverage;
+mod json;
+mod methods;
+mod threads;
+mod tree;
+mod view;
+
+use crate::args::{Format, Report};
+use crate::style::Style;
+use anyhow::Result;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use view::View;
+
+/// Prints a report to standard output.
+pub fn report(args: &Report) -> Result<()> {
+    let view = View::load(args)?;
+    let stdout = io::stdout();
+    let style = Style::of(&stdout);
+    let mut out = BufWriter::new(stdout.lock());
+    match (args.format, args.tree, args.threads, args.coverage) {
+        (Format::Text, true, ..) => tree::text(&view, args, &mut out, style)?,
+        (Format::Csv, true, ..) => tree::csv(&view, &mut out)?,
+        (Format::Json, true, ..) => tree::json(&view, &mut out)?,
+        (Format::Text, _, true, _) => threads::text(&view, args, &mut out, style)?,
+        (Format::Csv, _, true, _) => threads::csv(&view, args, &mut out)?,
+        (Format::Json, _, true, _) => threads::json(&view, args, &mut out)?,
+        (Format::Text, .., true) => coverage::text(&view, &mut out, style)?,
+        (Format::Csv, .., true) => coverage::csv(&view, &mut out)?,
+        (Format::Json, .., true) => coverage::json(&view, &mut out)?,
+        (Format::Text, ..) => methods::text(&view, args, &mut out, style)?,
+        (Format::Csv, ..) => methods::csv(&view, args, &mut out)?,
+        (Format::Json, ..) => methods::json(&view, args, &mut out)?,
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// The summary at the end of `cprof run`.
+pub fn summary(path: &Path, out: &mut dyn Write, style: Style) -> Result<()> {
+    let args = view::defaults(path);
+    let view = View::load(&args)?;
+    writeln!(out)?;
+    methods::summary(&view, out, style)?;
+    writeln!(out, "\n{}: more with: cprof report {0}", path.display())?;
+    Ok(())
+}
+
+/// A field of a CSV row as RFC 4180 wants it.
+fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}

@@ -1,0 +1,262 @@
+//! Calling contexts.
+
+use super::json::{Coverage, Totals};
+use super::view::{View, fits, loose, readable, share};
+use super::{coverage, field, methods};
+use crate::args::{Report, Sort};
+use crate::style::Style;
+use anyhow::Result;
+use cprof_profile::code::Lines;
+use cprof_profile::model::RunFacts;
+use cprof_profile::names::thousands;
+use cprof_profile::tree::{Context, Visit, What};
+use serde::{Serialize, Serializer};
+use std::cmp::Reverse;
+use std::io::{self, Write};
+
+/// Where a context was called from, as text: a line, or a bytecode index where the class has no line numbers.
+fn site(view: &View, lines: &Option<Lines>, context: &Context) -> Option<(u32, Option<u16>)> {
+    let bci = context.site.checked_sub(1)?;
+    let caller = view.tree.contexts[context.parent as usize].method;
+    let line = lines.as_ref().and_then(|l| l.line(caller as usize, bci));
+    Some((bci, line))
+}
+
+fn lines(view: &View) -> Result<Option<Lines>> {
+    Ok(if view.profile.run.sites { Some(Lines::read(&view.profile)?) } else { None })
+}
+
+/// Contexts that fit the filter, and their callers.
+fn kept(view: &View, args: &Report) -> Vec<bool> {
+    let contexts = &view.tree.contexts;
+    let Some(filter) = &args.filter else { return vec![true; contexts.len()] };
+    let pattern = loose(filter);
+    let chosen: Vec<bool> = view.symbols.list.iter().map(|s| fits(&pattern, s)).collect();
+    let mut kept = vec![false; contexts.len()];
+    for i in (0..contexts.len()).rev() {
+        kept[i] |= matches!(contexts[i].what, What::Method(s) if chosen[s as usize]);
+        if kept[i] {
+            kept[contexts[i].parent as usize] = true;
+        }
+    }
+    kept
+}
+
+/// For people: indented, dearest first, what is small left out and summed up.
+pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Result<()> {
+    methods::head(view, out, style)?;
+    writeln!(out)?;
+    let lines = lines(view)?;
+    let kept = kept(view, args);
+    let contexts = &view.tree.contexts;
+    let whole = view.totals.own;
+    let widths = [thousands(whole).len().max(12), thousands(view.totals.calls).len().max(10)];
+    let row = |numbers: [&str; 4], what: &str| {
+        let [total, part, own, calls] = numbers;
+        let [wide, narrow] = widths;
+        format!("{total:>wide$}  {part:>6}  {own:>wide$}  {calls:>narrow$}  {what}")
+    };
+    writeln!(out, "{}", style.bold(&row(["with callees", "share", "bytecodes", "calls"], "context")))?;
+    let shown = |c: u32, depth: usize| {
+        kept[c as usize]
+            && args.max_depth.is_none_or(|d| depth <= d)
+            && contexts[c as usize].total as f64 * 100.0 >= args.min_share * whole as f64
+    };
+    let mut result = Ok(());
+    let order = |children: &mut Vec<u32>| children.sort_by(|&a, &b| in_order(view, args, a, b));
+    // What was left out among the callees of each context on the way down.
+    let mut left_out: Vec<(u64, u64)> = vec![(0, 0)];
+    let mut write = |left_out: &mut Vec<(u64, u64)>, visit: Visit| -> io::Result<bool> {
+        match visit {
+            Visit::Enter { context, depth } => {
+                let c = &contexts[context as usize];
+                let below = shown(context, depth);
+                if below {
+                    let what = label(view, &lines, c);
+                    let exits = match c.exceptional_exits {
+                        0 => String::new(),
+                        n => style.dim(&format!("  ({} by exception)", thousands(n))),
+                    };
+                    let numbers = [thousands(c.total), share(c.total, whole), thousands(c.own), thousands(c.calls)];
+                    let numbers = numbers.each_ref().map(String::as_str);
+                    writeln!(out, "{}", row(numbers, &format!("{}{what}{exits}", "  ".repeat(depth - 1))))?;
+                } else if let Some(hidden) = left_out.last_mut() {
+                    hidden.0 += 1;
+                    hidden.1 += c.total;
+                }
+                left_out.push((0, 0));
+                Ok(below)
+            }
+            Visit::Leave { .. } => {
+                let depth = left_out.len();
+                hidden_line(out, left_out.pop(), depth, whole, style, &row)?;
+                Ok(true)
+            }
+        }
+    };
+    view.tree.walk(order, |visit| match &result {
+        Ok(()) => write(&mut left_out, visit).unwrap_or_else(|e| {
+            result = Err(e);
+            false
+        }),
+        Err(_) => false,
+    });
+    result?;
+    hidden_line(out, left_out.pop(), 1, whole, style, &row)?;
+    writeln!(out)?;
+    coverage::line(view, out, style)?;
+    Ok(())
+}
+
+/// Sums up callees that are not shown.
+fn hidden_line(
+    out: &mut dyn Write,
+    hidden: Option<(u64, u64)>,
+    depth: usize,
+    whole: u64,
+    style: Style,
+    row: &dyn Fn([&str; 4], &str) -> String,
+) -> io::Result<()> {
+    let Some((number, total)) = hidden.filter(|h| h.0 > 0) else { return Ok(()) };
+    let what = format!("{}… {} more", "  ".repeat(depth - 1), thousands(number));
+    let numbers = [thousands(total), share(total, whole)];
+    writeln!(out, "{}", style.dim(&row([&numbers[0], &numbers[1], "", ""], &what)))
+}
+
+fn label(view: &View, lines: &Option<Lines>, context: &Context) -> String {
+    let mut label = match view.symbol(context) {
+        Some(symbol) => readable(symbol),
+        None => "(contexts folded for want of room)".to_owned(),
+    };
+    match site(view, lines, context) {
+        Some((_, Some(line))) => label.push_str(&format!("  from line {line}")),
+        Some((bci, None)) => label.push_str(&format!("  from bytecode {bci}")),
+        None => {}
+    }
+    label
+}
+
+fn in_order(view: &View, args: &Report, a: u32, b: u32) -> std::cmp::Ordering {
+    let (a, b) = (&view.tree.contexts[a as usize], &view.tree.contexts[b as usize]);
+    let key = |c: &Context| match args.sort {
+        // In a tree the dearest branch is the one to follow.
+        Sort::Bytecodes | Sort::Total => Reverse((c.total, c.own, c.calls)),
+        Sort::Calls => Reverse((c.calls, c.total, c.own)),
+        Sort::Exits => Reverse((c.exceptional_exits, c.total, c.own)),
+        Sort::Name => Reverse((0, 0, 0)),
+    };
+    key(a).cmp(&key(b)).then_with(|| by_name(view, a, b))
+}
+
+fn by_name(view: &View, a: &Context, b: &Context) -> std::cmp::Ordering {
+    (view.symbol(a), a.site).cmp(&(view.symbol(b), b.site))
+}
+
+/// A context for other tools; `docs/report.md` describes the fields.
+#[derive(Serialize)]
+struct Row<'a> {
+    index: u32,
+    parent: u32,
+    class: &'a str,
+    method: &'a str,
+    descriptor: &'a str,
+    site: Option<u32>,
+    line: Option<u16>,
+    native: bool,
+    calls: u64,
+    exceptional_exits: u64,
+    bytecodes: u64,
+    bytecodes_total: u64,
+}
+
+/// Calls `each` with every context depth first, callees in order of name: the same run gives the same rows.
+fn each_row(view: &View, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<()> {
+    let lines = lines(view)?;
+    let contexts = &view.tree.contexts;
+    let mut open: Vec<u32> = vec![0];
+    let mut next = 1;
+    let mut result = Ok(());
+    let order = |children: &mut Vec<u32>| {
+        children.sort_by(|&a, &b| by_name(view, &contexts[a as usize], &contexts[b as usize]));
+    };
+    view.tree.walk(order, |visit| {
+        let Visit::Enter { context, .. } = visit else {
+            open.pop();
+            return true;
+        };
+        let c = &contexts[context as usize];
+        let symbol = view.symbol(c);
+        let site = site(view, &lines, c);
+        let row = Row {
+            index: next,
+            parent: open.last().copied().unwrap_or(0),
+            class: symbol.map_or("", |s| &s.class),
+            method: symbol.map_or("(folded)", |s| &s.method),
+            descriptor: symbol.map_or("", |s| &s.descriptor),
+            site: site.map(|s| s.0),
+            line: site.and_then(|s| s.1),
+            native: symbol.is_some_and(|s| s.native),
+            calls: c.calls,
+            exceptional_exits: c.exceptional_exits,
+            bytecodes: c.own,
+            bytecodes_total: c.total,
+        };
+        open.push(next);
+        next += 1;
+        if result.is_ok() {
+            result = each(row);
+        }
+        result.is_ok()
+    });
+    Ok(result?)
+}
+
+/// A row per context.
+pub fn csv(view: &View, out: &mut dyn Write) -> Result<()> {
+    write!(
+        out,
+        "index,parent,class,method,descriptor,site,line,native,calls,exceptional_exits,bytecodes,bytecodes_total\r\n"
+    )?;
+    let number = |n: Option<u32>| n.map(|n| n.to_string()).unwrap_or_default();
+    each_row(view, |r| {
+        let names = [field(r.class), field(r.method), field(r.descriptor)].join(",");
+        let (site, line) = (number(r.site), number(r.line.map(u32::from)));
+        let [calls, exits, own, total] = [r.calls, r.exceptional_exits, r.bytecodes, r.bytecodes_total];
+        let (index, parent, native) = (r.index, r.parent, r.native);
+        write!(out, "{index},{parent},{names},{site},{line},{native},{calls},{exits},{own},{total}\r\n")
+    })
+}
+
+/// `totals`, `contexts`, `coverage`, `run`.
+pub fn json(view: &View, out: &mut dyn Write) -> Result<()> {
+    #[derive(Serialize)]
+    struct Contexts<'a> {
+        totals: Totals,
+        #[serde(serialize_with = "rows")]
+        contexts: &'a View,
+        coverage: Coverage<'a>,
+        run: &'a RunFacts,
+    }
+    let report = Contexts { totals: Totals::new(view), contexts: view, coverage: Coverage::new(view), run: &view.profile.run };
+    serde_json::to_writer(&mut *out, &report).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// The rows one by one: a million of them need not be in memory together.
+fn rows<S: Serializer>(view: &&View, serializer: S) -> Result<S::Ok, S::Error> {
+    use serde::ser::{Error, SerializeSeq};
+    let mut sequence = serializer.serialize_seq(None)?;
+    let mut failed = None;
+    let walked = each_row(view, |row| {
+        sequence.serialize_element(&row).map_err(|e| {
+            failed.get_or_insert(e);
+            io::Error::other("a row that cannot be written")
+        })
+    });
+    match (failed, walked) {
+        (Some(e), _) => Err(e),
+        (None, Err(e)) => Err(S::Error::custom(e)),
+        (None, Ok(())) => sequence.end(),
+    }
+}

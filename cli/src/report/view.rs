@@ -1,0 +1,156 @@
+//! A profile with the user's choice of threads and root, measured.
+
+use crate::args::{Format, Report, Sort};
+use anyhow::{Context, Result, bail};
+use cprof_profile::measure::{Measures, measure};
+use cprof_profile::model::Profile;
+use cprof_profile::names::{Pattern, parameters};
+use cprof_profile::natives::{NativeCalls, native_calls};
+use cprof_profile::projections::{Totals, totals};
+use cprof_profile::target::Bytecodes;
+use cprof_profile::tree::{Context as Node, Symbol, Symbols, Tree, What};
+use cprof_profile::{file, projections};
+use std::path::Path;
+
+/// What all reports start from.
+pub struct View {
+    /// The whole profile.
+    pub profile: Profile,
+    /// Metrics of its nodes.
+    pub measures: Measures,
+    /// Calls of native methods.
+    pub natives: Vec<NativeCalls>,
+    /// Names.
+    pub symbols: Symbols,
+    /// The chosen contexts.
+    pub tree: Tree,
+    /// Their sums.
+    pub totals: Totals,
+    /// Per symbol: a method that `--root` names.
+    pub roots: Option<Vec<bool>>,
+    /// Per thread: chosen by `--thread`.
+    pub threads: Vec<bool>,
+    /// Name of the file.
+    pub file: String,
+}
+
+/// The report without any options.
+pub fn defaults(path: &Path) -> Report {
+    Report {
+        file: path.to_owned(),
+        tree: false,
+        threads: false,
+        coverage: false,
+        format: Format::Text,
+        root: None,
+        thread: None,
+        filter: None,
+        sort: Sort::Bytecodes,
+        top: None,
+        min_share: 1.0,
+        max_depth: None,
+    }
+}
+
+/// A pattern of the command line: without `*` it may fit anywhere.
+pub fn loose(pattern: &str) -> Pattern {
+    if pattern.contains('*') { Pattern::new(pattern) } else { Pattern::new(&format!("*{pattern}*")) }
+}
+
+impl View {
+    /// Reads and measures.
+    pub fn load(args: &Report) -> Result<View> {
+        let profile = file::read(&args.file)?;
+        let damaged = || format!("{} cannot be evaluated", args.file.display());
+        let measures = measure(&profile, &Bytecodes).with_context(damaged)?;
+        let natives = native_calls(&profile, &measures).with_context(damaged)?;
+        let symbols = Symbols::new(&profile);
+        let file = args.file.display().to_string();
+        let threads: Vec<bool> = match &args.thread {
+            Some(name) => {
+                let pattern = loose(name);
+                let chosen: Vec<bool> = profile.threads.iter().map(|t| pattern.matches(&t.label())).collect();
+                if !chosen.contains(&true) {
+                    bail!("{file} has no thread whose name fits {name}; cprof report {file} --threads lists them");
+                }
+                chosen
+            }
+            None => vec![true; profile.threads.len()],
+        };
+        let mut tree = Tree::new(&profile, &symbols, &measures, &natives, |t| threads[t]);
+        let mut roots = None;
+        if let Some(root) = &args.root {
+            let chosen = choose_roots(root, &symbols, &file)?;
+            tree = tree.at_and_below(|s| chosen[s as usize]);
+            roots = Some(chosen);
+        }
+        let totals = totals(&tree, &symbols);
+        Ok(View { profile, measures, natives, symbols, tree, totals, roots, threads, file })
+    }
+
+    /// The method of a context; none for contexts folded together.
+    pub fn symbol(&self, context: &Node) -> Option<&Symbol> {
+        match context.what {
+            What::Method(symbol) => Some(&self.symbols.list[symbol as usize]),
+            What::Root | What::Folded => None,
+        }
+    }
+
+    /// Rows by method, those that fit the filter, in the order asked for.
+    pub fn rows(&self, args: &Report) -> Vec<projections::MethodRow> {
+        let mut rows = projections::by_method(&self.tree, &self.symbols);
+        if let Some(filter) = &args.filter {
+            let pattern = loose(filter);
+            rows.retain(|r| fits(&pattern, &self.symbols.list[r.symbol as usize]));
+        }
+        rows.sort_by(|a, b| {
+            let key = |r: &projections::MethodRow| match args.sort {
+                Sort::Bytecodes => (r.own, r.total, r.calls),
+                Sort::Total => (r.total, r.own, r.calls),
+                Sort::Calls => (r.calls, r.own, r.total),
+                Sort::Exits => (r.exceptional_exits, r.calls, r.own),
+                Sort::Name => (0, 0, 0),
+            };
+            let name = |r: &projections::MethodRow| &self.symbols.list[r.symbol as usize];
+            key(b).cmp(&key(a)).then_with(|| name(a).cmp(name(b)))
+        });
+        rows
+    }
+}
+
+fn choose_roots(root: &str, symbols: &Symbols, file: &str) -> Result<Vec<bool>> {
+    let pattern = Pattern::new(root);
+    let fits = |s: &Symbol| pattern.matches_method(&s.class, &s.method, &s.descriptor);
+    let chosen: Vec<bool> = symbols.list.iter().map(fits).collect();
+    if !chosen.contains(&true) {
+        let method = root.rsplit('.').next().unwrap_or(root);
+        let mut similar: Vec<String> =
+            symbols.list.iter().filter(|s| s.method == method).map(|s| format!("{}.{}", s.class, s.method)).collect();
+        similar.sort();
+        similar.dedup();
+        similar.truncate(5);
+        let hint = if similar.is_empty() {
+            "give it as Class.method, the class with its package".to_owned()
+        } else {
+            format!("methods of that name: {}", similar.join(", "))
+        };
+        bail!("{file} has no calls of {root}; {hint}");
+    }
+    Ok(chosen)
+}
+
+/// Whether a method's `Class.method` fits.
+pub fn fits(pattern: &Pattern, symbol: &Symbol) -> bool {
+    pattern.matches_method(&symbol.class, &symbol.method, &symbol.descriptor)
+}
+
+/// A method for people: `com.acme.Main.run(int, String[])`.
+pub fn readable(symbol: &Symbol) -> String {
+    let native = if symbol.native { " (native)" } else { "" };
+    format!("{}.{}{}{native}", symbol.class, symbol.method, parameters(&symbol.descriptor))
+}
+
+/// A share in percent, one digit after the point.
+pub fn share(part: u64, whole: u64) -> String {
+    if whole == 0 { "-".into() } else { format!("{:.1}%", part as f64 * 100.0 / whole as f64) }
+}

@@ -1,0 +1,44 @@
+//! Columns of text.
+
+use crate::style::Style;
+use std::io::{self, Write};
+
+/// Rows of cells; all columns but the last are aligned right, the last left.
+pub struct Table {
+    heads: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with headings.
+    pub fn new(heads: &[&'static str]) -> Table {
+        Table { heads: heads.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row, a cell for each heading.
+    pub fn row(&mut self, cells: Vec<String>) {
+        debug_assert_eq!(cells.len(), self.heads.len());
+        self.rows.push(cells);
+    }
+
+    /// Prints it, two spaces between columns.
+    pub fn print(&self, out: &mut dyn Write, style: Style) -> io::Result<()> {
+        let columns = self.heads.len();
+        let width = |c: usize| {
+            let cells = self.rows.iter().map(|r| r[c].chars().count());
+            cells.chain([self.heads[c].chars().count()]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let line = |cells: &[&str]| {
+            let padded = cells.iter().enumerate().map(|(c, cell)| {
+                if c + 1 == columns { (*cell).to_owned() } else { format!("{cell:>width$}", width = widths[c]) }
+            });
+            padded.collect::<Vec<_>>().join("  ")
+        };
+        writeln!(out, "{}", style.bold(&line(&self.heads)))?;
+        for row in &self.rows {
+            writeln!(out, "{}", line(&row.iter().map(String::as_str).collect::<Vec<_>>()))?;
+        }
+        Ok(())
+    }
+}
