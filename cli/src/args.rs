@@ -9,7 +9,6 @@ use std::path::PathBuf;
 #[command(
     name = "cprof",
     version,
-    about,
     disable_help_subcommand = true,
     after_help = "Examples:
   cprof run -- java -cp app.jar com.acme.Main        count everything, then print a summary

@@ -5,7 +5,7 @@ use super::json::Coverage;
 use super::view::View;
 use crate::style::Style;
 use anyhow::Result;
-use cprof_profile::names::{stable, thousands};
+use cprof_profile::names::thousands;
 use std::io::{self, Write};
 
 fn counted(number: usize, one: &str, many: &str) -> String {
@@ -51,11 +51,10 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
 
 /// The list.
 pub fn text(view: &View, out: &mut dyn Write, style: Style) -> Result<()> {
-    for gap in &view.profile.gaps {
-        let class = stable(&gap.class, false);
-        match &gap.method {
-            Some(method) => writeln!(out, "{class}.{method}: {}", gap.reason)?,
-            None => writeln!(out, "{class}: {}", gap.reason)?,
+    for gap in Coverage::new(view).gaps {
+        match gap.method {
+            Some(method) => writeln!(out, "{}.{method}: {}", gap.class, gap.reason)?,
+            None => writeln!(out, "{}: {}", gap.class, gap.reason)?,
         }
     }
     line(view, out, style)?;
@@ -65,9 +64,8 @@ pub fn text(view: &View, out: &mut dyn Write, style: Style) -> Result<()> {
 /// `class,method,reason`; an empty method is the whole class.
 pub fn csv(view: &View, out: &mut dyn Write) -> Result<()> {
     write!(out, "class,method,reason\r\n")?;
-    for gap in &view.profile.gaps {
-        let method = gap.method.as_deref().unwrap_or("");
-        write!(out, "{},{},{}\r\n", field(&stable(&gap.class, false)), field(method), field(&gap.reason))?;
+    for gap in Coverage::new(view).gaps {
+        write!(out, "{},{},{}\r\n", field(&gap.class), field(gap.method.unwrap_or("")), field(gap.reason))?;
     }
     Ok(())
 }

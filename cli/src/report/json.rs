@@ -1,7 +1,8 @@
 //! The shapes of `--format json`.
 
 use super::view::View;
-use cprof_profile::model::{Gap, Level, RunFacts};
+use cprof_profile::model::{Level, RunFacts};
+use cprof_profile::names::stable;
 use cprof_profile::projections::MethodRow;
 use cprof_profile::tree::Symbol;
 use serde::Serialize;
@@ -79,13 +80,27 @@ pub struct Coverage<'a> {
     pub lost_calls: u64,
     /// Contexts caught between two counters.
     pub inconsistent_contexts: usize,
-    pub gaps: &'a [Gap],
+    pub gaps: Vec<Gap<'a>>,
     pub warnings: &'a [String],
+}
+
+/// Something that was not counted.
+#[derive(Serialize)]
+pub struct Gap<'a> {
+    pub class: String,
+    /// Name and descriptor; none: the whole class.
+    pub method: Option<&'a str>,
+    pub reason: &'a str,
 }
 
 impl<'a> Coverage<'a> {
     pub fn new(view: &'a View) -> Coverage<'a> {
-        let gaps = &view.profile.gaps;
+        let gap = |g: &'a cprof_profile::model::Gap| Gap {
+            class: stable(&g.class, false),
+            method: g.method.as_deref(),
+            reason: &g.reason,
+        };
+        let gaps: Vec<Gap> = view.profile.gaps.iter().map(gap).collect();
         let classes_not_covered = gaps.iter().filter(|g| g.method.is_none()).count();
         Coverage {
             classes_not_covered,

@@ -42,7 +42,7 @@ fn kept(view: &View, args: &Report) -> Vec<bool> {
     kept
 }
 
-/// For people: indented, dearest first, what is small left out and summed up.
+/// For people: indented, dearest first; what is small is left out and summed up behind its caller.
 pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Result<()> {
     methods::head(view, out, style)?;
     writeln!(out)?;
@@ -50,10 +50,9 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
     let kept = kept(view, args);
     let contexts = &view.tree.contexts;
     let whole = view.totals.own;
-    let widths = [thousands(whole).len().max(12), thousands(view.totals.calls).len().max(10)];
+    let (wide, narrow) = (thousands(whole).len().max(12), thousands(view.totals.calls).len().max(10));
     let row = |numbers: [&str; 4], what: &str| {
         let [total, part, own, calls] = numbers;
-        let [wide, narrow] = widths;
         format!("{total:>wide$}  {part:>6}  {own:>wide$}  {calls:>narrow$}  {what}")
     };
     writeln!(out, "{}", style.bold(&row(["with callees", "share", "bytecodes", "calls"], "context")))?;
@@ -62,65 +61,44 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
             && args.max_depth.is_none_or(|d| depth <= d)
             && contexts[c as usize].total as f64 * 100.0 >= args.min_share * whole as f64
     };
+    // How many callees are left out below a context, and what they cost.
+    let left_out = |c: u32, depth: usize| {
+        let hidden = view.tree.children(c).iter().filter(|&&child| !shown(child, depth + 1));
+        hidden.fold((0u64, 0u64), |(n, total), &child| (n + 1, total + contexts[child as usize].total))
+    };
+    let more = |(n, total): (u64, u64)| match n {
+        0 => String::new(),
+        n => format!("{} more: {} ({})", thousands(n), thousands(total), share(total, whole)),
+    };
+    let mut write = |context: u32, depth: usize| -> io::Result<()> {
+        let c = &contexts[context as usize];
+        let mut notes = Vec::new();
+        if c.exceptional_exits > 0 {
+            notes.push(format!("{} by exception", thousands(c.exceptional_exits)));
+        }
+        notes.extend(Some(more(left_out(context, depth))).filter(|m| !m.is_empty()));
+        let notes = if notes.is_empty() { String::new() } else { format!("  … {}", notes.join(", ")) };
+        let what = format!("{}{}{}", "  ".repeat(depth - 1), label(view, &lines, c), style.dim(&notes));
+        let numbers = [thousands(c.total), share(c.total, whole), thousands(c.own), thousands(c.calls)];
+        writeln!(out, "{}", row(numbers.each_ref().map(String::as_str), &what))
+    };
     let mut result = Ok(());
     let order = |children: &mut Vec<u32>| children.sort_by(|&a, &b| in_order(view, args, a, b));
-    // What was left out among the callees of each context on the way down.
-    let mut left_out: Vec<(u64, u64)> = vec![(0, 0)];
-    let mut write = |left_out: &mut Vec<(u64, u64)>, visit: Visit| -> io::Result<bool> {
-        match visit {
-            Visit::Enter { context, depth } => {
-                let c = &contexts[context as usize];
-                let below = shown(context, depth);
-                if below {
-                    let what = label(view, &lines, c);
-                    let exits = match c.exceptional_exits {
-                        0 => String::new(),
-                        n => style.dim(&format!("  ({} by exception)", thousands(n))),
-                    };
-                    let numbers = [thousands(c.total), share(c.total, whole), thousands(c.own), thousands(c.calls)];
-                    let numbers = numbers.each_ref().map(String::as_str);
-                    writeln!(out, "{}", row(numbers, &format!("{}{what}{exits}", "  ".repeat(depth - 1))))?;
-                } else if let Some(hidden) = left_out.last_mut() {
-                    hidden.0 += 1;
-                    hidden.1 += c.total;
-                }
-                left_out.push((0, 0));
-                Ok(below)
-            }
-            Visit::Leave { .. } => {
-                let depth = left_out.len();
-                hidden_line(out, left_out.pop(), depth, whole, style, &row)?;
-                Ok(true)
-            }
+    view.tree.walk(order, |visit| match visit {
+        Visit::Enter { context, depth } if result.is_ok() && shown(context, depth) => {
+            result = write(context, depth);
+            result.is_ok()
         }
-    };
-    view.tree.walk(order, |visit| match &result {
-        Ok(()) => write(&mut left_out, visit).unwrap_or_else(|e| {
-            result = Err(e);
-            false
-        }),
-        Err(_) => false,
+        _ => false,
     });
     result?;
-    hidden_line(out, left_out.pop(), 1, whole, style, &row)?;
+    let hidden = more(left_out(0, 0));
+    if !hidden.is_empty() {
+        writeln!(out, "{}", style.dim(&row(["", "", "", ""], &format!("… {hidden}"))))?;
+    }
     writeln!(out)?;
     coverage::line(view, out, style)?;
     Ok(())
-}
-
-/// Sums up callees that are not shown.
-fn hidden_line(
-    out: &mut dyn Write,
-    hidden: Option<(u64, u64)>,
-    depth: usize,
-    whole: u64,
-    style: Style,
-    row: &dyn Fn([&str; 4], &str) -> String,
-) -> io::Result<()> {
-    let Some((number, total)) = hidden.filter(|h| h.0 > 0) else { return Ok(()) };
-    let what = format!("{}… {} more", "  ".repeat(depth - 1), thousands(number));
-    let numbers = [thousands(total), share(total, whole)];
-    writeln!(out, "{}", style.dim(&row([&numbers[0], &numbers[1], "", ""], &what)))
 }
 
 fn label(view: &View, lines: &Option<Lines>, context: &Context) -> String {

@@ -8,12 +8,12 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// It cannot be opened or read.
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {path}: {error}")]
     Io {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        error: io::Error,
     },
     /// It is something else.
     #[error("{path} is not a cprof profile: {found}. A profile is what `cprof run` or the agent's out= wrote")]
@@ -65,24 +65,24 @@ pub enum ReadError {
 
 /// A profile that cannot be written.
 #[derive(Debug, Error)]
-#[error("cannot write the profile {path}: {source}; {way_out}")]
+#[error("cannot write the profile {path}: {error}; {way_out}")]
 pub struct WriteError {
     /// The file.
     pub path: PathBuf,
     /// Why.
-    pub source: io::Error,
+    pub error: io::Error,
     /// What to do.
     pub way_out: &'static str,
 }
 
 impl WriteError {
-    pub(super) fn new(path: PathBuf, source: io::Error) -> WriteError {
-        let way_out = match source.kind() {
+    pub(super) fn new(path: PathBuf, error: io::Error) -> WriteError {
+        let way_out = match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space, or name a file on another disk with out=",
             io::ErrorKind::NotFound => "create the directory, or name another file with out=",
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "name a file in a writable directory with out=",
             _ => "name another file with out=",
         };
-        WriteError { path, source, way_out }
+        WriteError { path, error, way_out }
     }
 }

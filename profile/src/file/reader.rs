@@ -14,7 +14,7 @@ use zip::ZipArchive;
 
 /// Reads a profile.
 pub fn read(path: &Path) -> Result<Profile, ReadError> {
-    let io = |source| ReadError::Io { path: path.to_owned(), source };
+    let io = |error| ReadError::Io { path: path.to_owned(), error };
     let file = File::open(path).map_err(io)?;
     if file.metadata().map_err(io)?.is_dir() {
         return Err(ReadError::Foreign { path: path.to_owned(), found: "it is a directory".into() });
@@ -24,7 +24,7 @@ pub fn read(path: &Path) -> Result<Profile, ReadError> {
 
 /// Reads a profile from anything; `path` is for messages.
 pub fn read_from<R: Read + Seek>(mut source: R, path: &Path) -> Result<Profile, ReadError> {
-    let io = |source| ReadError::Io { path: path.to_owned(), source };
+    let io = |error| ReadError::Io { path: path.to_owned(), error };
     let mut start = Vec::new();
     source.rewind().map_err(io)?;
     source.by_ref().take(64).read_to_end(&mut start).map_err(io)?;

@@ -67,14 +67,15 @@ pub(super) fn place(capture: &mut Capture, stacks: &[Stack]) {
                     departures.push((node, place, 1));
                     (p, bci) = (node, Some(frame.bci));
                 }
-                // Entered before counting began: it has no context, and what it calls hangs on its caller's.
+                // Entered before counting began: neither it nor its callers have a context, and nothing of it was counted.
+                None if p == walk.root => {}
                 None => unplaced += 1,
             }
         }
     }
     capture.departures.extend(departures);
     if unplaced > 0 {
-        capture.warnings.push(format!("{unplaced} active frames were entered before counting began and are not counted"));
+        capture.warnings.push(format!("{unplaced} active frames have no context; their blocks count whole"));
     }
 }
 
