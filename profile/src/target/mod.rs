@@ -1,0 +1,171 @@
+//! What executing costs on a processor.
+//!
+//! A model is a TOML file ([`source`] reads one, [`library`] finds it and its bases, [`model`] puts them together), or
+//! anything else that implements [`CycleEstimator`]. No processor is named in this code.
+
+pub mod expression;
+pub mod library;
+pub mod model;
+pub mod names;
+pub mod source;
+
+pub use library::{Library, Shipped};
+pub use model::{Accuracy, Model};
+
+use crate::cache::CacheSpec;
+use cprof_instrument::classfile::instructions::Instruction;
+use std::fmt;
+use thiserror::Error;
+
+/// A number per bytecode, as for counting them.
+pub trait Target {
+    /// Name in reports and on the command line.
+    fn name(&self) -> &str;
+    /// What executing an instruction once costs. A widened instruction (`wide`) is one instruction.
+    fn cost(&self, instruction: &Instruction<'_>) -> u64;
+}
+
+/// Every bytecode costs 1: the number of executed bytecodes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Bytecodes;
+
+impl Target for Bytecodes {
+    fn name(&self) -> &str {
+        "bytecodes"
+    }
+
+    fn cost(&self, _: &Instruction<'_>) -> u64 {
+        1
+    }
+}
+
+/// How a method was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum InvokeKind {
+    /// `invokevirtual`
+    Virtual,
+    /// `invokespecial`
+    Special,
+    /// `invokestatic`
+    Static,
+    /// `invokeinterface`
+    Interface,
+    /// `invokedynamic`
+    Dynamic,
+    /// By the JVM or by native code: no bytecode asked for it.
+    Vm,
+}
+
+impl InvokeKind {
+    /// All, in the order of their numbers.
+    pub const ALL: [InvokeKind; 6] = [Self::Virtual, Self::Special, Self::Static, Self::Interface, Self::Dynamic, Self::Vm];
+
+    /// The kind of an invoke instruction.
+    pub fn of_opcode(opcode: u8) -> Option<InvokeKind> {
+        use cprof_instrument::classfile::opcode::op;
+        Some(match opcode {
+            op::INVOKEVIRTUAL => Self::Virtual,
+            op::INVOKESPECIAL => Self::Special,
+            op::INVOKESTATIC => Self::Static,
+            op::INVOKEINTERFACE => Self::Interface,
+            op::INVOKEDYNAMIC => Self::Dynamic,
+            _ => return None,
+        })
+    }
+
+    /// Its name in models and reports.
+    pub fn name(self) -> &'static str {
+        names::INVOKE_KINDS[self as usize]
+    }
+}
+
+/// What executing a bytecode once costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cost {
+    /// Cycles.
+    pub cycles: u64,
+    /// They are an average: the processor executes this bytecode in software, or nobody published its time.
+    pub estimated: bool,
+}
+
+/// A processor's timing.
+///
+/// Costs must not depend on what was executed before but for the outcome of a method cache lookup. For a processor that
+/// TOML can describe, write a model file; `examples/cycle_estimator.rs` of this crate shows one that it cannot (a switch
+/// whose cost grows with the number of its cases).
+pub trait CycleEstimator {
+    /// Name in reports.
+    fn name(&self) -> &str;
+
+    /// The cost of a bytecode that is neither an invoke nor a return. A widened instruction (`wide`) is one instruction.
+    ///
+    /// # Errors
+    /// The model has no number for it.
+    fn bytecode(&self, instruction: &Instruction<'_>) -> Result<Cost, TargetError>;
+
+    /// Cycles of a call by `kind` whose callee was in the method cache, or missed and has `miss` words. Charged to the caller.
+    ///
+    /// # Errors
+    /// The model has no number for it.
+    fn invoke(&self, kind: InvokeKind, miss: Option<u32>) -> Result<u64, TargetError>;
+
+    /// Cycles of a return instruction; `miss`: the size in words of the method returned to, when the cache missed it.
+    /// Charged to the method that returns.
+    ///
+    /// # Errors
+    /// The model has no number for it.
+    fn leave(&self, opcode: u8, miss: Option<u32>) -> Result<u64, TargetError>;
+
+    /// A method's size in words of the processor's memory.
+    fn words(&self, code_length: u32) -> u32 {
+        code_length.div_ceil(4)
+    }
+
+    /// The clock in MHz, where the model has one.
+    fn clock_mhz(&self) -> Option<u64>;
+
+    /// The method cache it has unless another is asked for.
+    fn cache(&self) -> CacheSpec;
+}
+
+/// What is wrong with a model, where, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct TargetError {
+    /// File, or name of a shipped model; line and column from 1.
+    pub place: Option<Place>,
+    /// As a sentence without a full stop.
+    pub message: String,
+}
+
+/// A place in a model's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file as it was named, or `<shipped name>.toml`.
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+impl fmt::Display for TargetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl TargetError {
+    /// An error without a place.
+    pub fn new(message: impl Into<String>) -> TargetError {
+        TargetError { place: None, message: message.into() }
+    }
+}

@@ -1,0 +1,264 @@
+//! Arenas as the runtime leaves them: whole, in use, damaged.
+
+mod support;
+
+use cprof_instrument::Level;
+use cprof_instrument::abi::{self, header, kind};
+use cprof_profile::measure::measure;
+use cprof_profile::model::{DepartureKind, Profile, special};
+use cprof_profile::recording::{CaptureError, Frame, Log, Memory, Stack, Window, assemble, capture};
+use cprof_profile::target::Bytecodes;
+use support::Recording;
+use support::classes::{ClassWriter, op};
+
+/// `A.a` calls `A.b`, which calls `A.c`, which calls nothing: 0 invokestatic, 3 return.
+fn chain() -> (Recording, Vec<u32>) {
+    let mut recording = Recording::new();
+    let mut class = ClassWriter::new("A", "java/lang/Object");
+    for (name, callee) in [("a", "b"), ("b", "c"), ("c", "a")] {
+        let callee = class.methodref("A", callee, "()V");
+        class.method(name, "()V", 9, &[op::INVOKESTATIC, callee[0], callee[1], op::RETURN]);
+    }
+    let ids = recording.class(class.finish(), false, Level::Precise);
+    (recording, ids)
+}
+
+fn stack(tree: u32, frames: &[(u32, u32)]) -> Stack {
+    Stack { tree, frames: frames.iter().map(|&(method, bci)| Frame { method, bci }).collect() }
+}
+
+/// Where the frames of a stack were placed, in order of node.
+fn active(profile: &Profile) -> Vec<u32> {
+    profile.departures.iter().filter(|d| d.kind == DepartureKind::Active).map(|d| d.node).collect()
+}
+
+fn flags(recording: &mut Recording, flags: u32, depth: u32) {
+    recording.arena.put(header::FLAGS, flags);
+    recording.arena.put(header::DEPTH, depth);
+}
+
+#[test]
+fn an_active_frame_has_not_executed_the_rest_of_its_block() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[1]);
+    let b = r.arena.node(tree, a, ids[1], 0, &[1]);
+    let profile = r.profile(&[stack(tree, &[(ids[0], 0), (ids[1], 0)])]);
+    assert_eq!(profile.warnings, Vec::<String>::new());
+    assert_eq!(active(&profile), [1, 2]);
+    assert_eq!(measure(&profile, &Bytecodes).unwrap().own, [0, 1, 1]);
+    let without = r.profile(&[]);
+    assert_eq!(measure(&without, &Bytecodes).unwrap().own, [0, 2, 2]);
+    assert_ne!(a, b);
+}
+
+#[test]
+fn frames_from_before_counting_are_passed_over_and_strange_ones_reported() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    r.arena.node(tree, tree, ids[1], 0, &[1]);
+    let profile = r.profile(&[stack(tree, &[(ids[0], 0), (ids[1], 0)])]);
+    assert_eq!((active(&profile), profile.warnings), (vec![1], vec![]));
+    let profile = r.profile(&[stack(tree, &[(ids[1], 0), (ids[2], 0)]), stack(tree + 1, &[(ids[0], 0)])]);
+    assert_eq!(active(&profile), [1]);
+    assert_eq!(profile.warnings, ["2 active frames have no context; their blocks count whole"]);
+}
+
+#[test]
+fn stacks_follow_call_sites() {
+    let (mut r, ids) = chain();
+    flags(&mut r, 1, 0);
+    let tree = r.arena.tree("main", 0, 1);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[1]);
+    r.arena.node(tree, a, ids[1], 4, &[1]);
+    r.arena.node(tree, a, ids[1], 1, &[1]);
+    let profile = r.profile(&[stack(tree, &[(ids[0], 0), (ids[1], 0)])]);
+    assert_eq!(active(&profile), [1, 3]);
+    assert_eq!(profile.nodes.site, [0, 0, 4, 1]);
+}
+
+#[test]
+fn stacks_follow_folded_recursion() {
+    let (mut r, ids) = chain();
+    flags(&mut r, 2, 0);
+    let tree = r.arena.tree("main", 0, 1);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[2]);
+    r.arena.node(tree, a, ids[1], 0, &[2]);
+    let profile = r.profile(&[stack(tree, &[(ids[0], 0), (ids[1], 0), (ids[0], 0), (ids[1], 0)])]);
+    assert_eq!(profile.departures.iter().map(|d| (d.node, d.count)).collect::<Vec<_>>(), [(1, 2), (2, 2)]);
+    assert!(profile.run.bounded);
+}
+
+#[test]
+fn stacks_follow_the_depth_limit() {
+    let (mut r, ids) = chain();
+    flags(&mut r, 0, 1);
+    let tree = r.arena.tree("main", 0, 1);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[1]);
+    r.arena.node(tree, a, ids[1], 0, &[1]);
+    r.arena.node(tree, a, ids[2], 0, &[1]);
+    r.arena.node(tree, a, ids[0], 0, &[1]);
+    let profile = r.profile(&[stack(tree, &[(ids[0], 0), (ids[1], 0), (ids[2], 0), (ids[0], 0)])]);
+    assert_eq!(active(&profile), [1, 2, 3, 4]);
+}
+
+#[test]
+fn what_runs_outside_the_roots_is_left_out() {
+    let (mut r, ids) = chain();
+    flags(&mut r, 4, 0);
+    let tree = r.arena.tree("main", 0, 1);
+    let outside = r.arena.marker(tree, kind::OUTSIDE);
+    let a = r.arena.node(tree, outside, ids[0], 0, &[5]);
+    r.arena.departure(tree, a, 0, 3);
+    let b = r.arena.node(tree, tree, ids[1], 0, &[1]);
+    r.arena.node(tree, b, ids[2], 0, &[1]);
+    let profile = r.profile(&[stack(tree, &[(ids[0], 0), (ids[1], 0), (ids[2], 0)])]);
+    assert_eq!(profile.nodes.method[1..], [0, 1], "b and c");
+    assert_eq!(active(&profile), [1, 2]);
+    assert_eq!(profile.departures.len(), 2);
+}
+
+#[test]
+fn folded_contexts_are_kept_apart_and_found() {
+    let (mut r, ids) = chain();
+    flags(&mut r, 8, 0);
+    let tree = r.arena.tree("main", 0, 1);
+    r.arena.node(tree, tree, ids[0], 0, &[1]);
+    let folded = r.arena.marker(tree, kind::OVERFLOW);
+    r.arena.node(tree, folded, ids[1], 0, &[4]);
+    let profile = r.profile(&[stack(tree, &[(ids[0], 0), (ids[1], 0)])]);
+    assert_eq!(profile.nodes.method, [special::ROOT, 0, special::FOLDED, 1]);
+    assert_eq!(profile.nodes.parent, [0, 0, 0, 2]);
+    assert_eq!(active(&profile), [1, 3]);
+    assert!(profile.run.folded);
+}
+
+#[test]
+fn a_pause_is_taken_away_to_the_bytecode() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[1]);
+    let earlier = capture(&r.arena.bytes(), &[stack(tree, &[(ids[0], 0)])]).unwrap();
+    // While paused: a returns from its call, is called ten times more, and stands at its last bytecode.
+    r.arena.add(a, false, 0, 10);
+    let b = r.arena.node(tree, a, ids[1], 0, &[7]);
+    let later = capture(&r.arena.bytes(), &[stack(tree, &[(ids[0], 3)])]).unwrap();
+    r.arena.add(a, false, 0, 2);
+    r.arena.add(b, false, 0, 1);
+    let mut end = capture(&r.arena.bytes(), &[]).unwrap();
+    end.minus(&later, &earlier);
+    let profile = assemble(end, &Log::read(&r.log), Default::default());
+    let measures = measure(&profile, &Bytecodes).unwrap();
+    assert_eq!(measures.calls, [0, 3, 1]);
+    // One call before the pause left one bytecode, after it none was left to execute; two whole calls.
+    assert_eq!(measures.own, [0, 1 + 2 * 2, 2]);
+    assert_eq!(measures.inconsistent, 0);
+}
+
+#[test]
+fn departures_are_read_and_joined() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[9]);
+    r.arena.departure(tree, a, 0, 4);
+    r.arena.departure(tree, a, 3, 1);
+    r.arena.departure(tree, a, 0, 2);
+    let profile = r.profile(&[]);
+    let departures: Vec<_> = profile.departures.iter().map(|d| (d.node, d.bci, d.kind, d.count)).collect();
+    assert_eq!(departures, [(1, 0, DepartureKind::Thrown, 6), (1, 3, DepartureKind::Thrown, 1)]);
+    let measures = measure(&profile, &Bytecodes).unwrap();
+    assert_eq!((measures.exceptional_exits[1], measures.own[1]), (7, 6 + 2 * 3));
+}
+
+#[test]
+fn block_precision_counts_the_whole_block() {
+    let mut r = Recording::new();
+    let mut class = ClassWriter::new("A", "java/lang/Object");
+    let callee = class.methodref("A", "a", "()V");
+    class.method("a", "()V", 9, &[op::INVOKESTATIC, callee[0], callee[1], op::RETURN]);
+    let ids = r.class(class.finish(), false, Level::Block);
+    let tree = r.arena.tree("main", 0, 1);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[9]);
+    r.arena.departure(tree, a, 0, 4);
+    let measures = measure(&r.profile(&[]), &Bytecodes).unwrap();
+    assert_eq!((measures.exceptional_exits[1], measures.own[1]), (4, 18));
+}
+
+#[test]
+fn chunks_of_several_trees_interleave() {
+    let (mut r, ids) = chain();
+    let trees = [r.arena.tree("one", 0, 1), r.arena.tree("two", 0, 1)];
+    let mut last = trees;
+    for i in 0..200 {
+        let t = i % 2;
+        last[t] = r.arena.node(trees[t], last[t], ids[0], 0, &[1]);
+    }
+    let profile = r.profile(&[]);
+    assert_eq!(profile.warnings, Vec::<String>::new());
+    assert_eq!(profile.threads.iter().map(|t| t.first_node).collect::<Vec<_>>(), [0, 101]);
+    assert!((1..101).chain(102..202).all(|n| profile.nodes.parent[n] == n as u32 - 1));
+}
+
+#[test]
+fn a_chunk_without_a_header_is_stepped_over() {
+    let (mut r, ids) = chain();
+    let one = r.arena.tree("one", 0, 1);
+    r.arena.node(one, one, ids[0], 0, &[1]);
+    let hole = r.arena.bytes().len() as u64;
+    let two = r.arena.tree("two", 0, 1);
+    r.arena.node(two, two, ids[0], 0, &[2]);
+    let three = r.arena.tree("three", 0, 1);
+    r.arena.node(three, three, ids[0], 0, &[3]);
+    r.arena.put(hole, 0);
+    let profile = r.profile(&[]);
+    assert_eq!(profile.threads.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(), ["one", "three"]);
+    assert_eq!(profile.warnings, [format!("4096 bytes at {hole} of the recording are no chunk and were stepped over")]);
+}
+
+#[test]
+fn recordings_of_others_are_refused() {
+    let mut r = Recording::new();
+    let refused = |bytes: &[u8]| capture(&bytes, &[]).unwrap_err();
+    assert_eq!(refused(&[]), CaptureError::Short { len: 0 });
+    assert_eq!(refused(&r.arena.bytes()[..5000]), CaptureError::Short { len: 5000 });
+    r.arena.put(header::VERSION, 99);
+    assert_eq!(refused(r.arena.bytes()), CaptureError::Version { found: 99 });
+    assert!(refused(r.arena.bytes()).to_string().contains("use the cprof that recorded it"));
+    r.arena.put(header::MAGIC, 0);
+    assert_eq!(refused(r.arena.bytes()), CaptureError::Magic { found: 0 });
+}
+
+#[test]
+fn no_damage_to_an_arena_is_fatal() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    let mut last = tree;
+    for i in 0..100 {
+        last = r.arena.node(tree, last, ids[i % 3], 0, &[1]);
+        r.arena.departure(tree, last, 0, 1);
+    }
+    let frames: Vec<(u32, u32)> = (0..100).map(|i| (ids[i % 3], 0)).collect();
+    let stacks = [stack(tree, &frames)];
+    let interesting = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 0x7FFF_FFFF, u32::MAX, tree, last];
+    let end = r.arena.bytes().len() as u64;
+    let places = (abi::CHUNKS..end).step_by(4).chain([8u64, 12, 40, 48, 52, 56]);
+    for (i, at) in places.enumerate() {
+        let old = r.arena.get(at);
+        r.arena.put(at, interesting[i % interesting.len()]);
+        if let Ok(captured) = capture(&r.arena.bytes(), &stacks) {
+            let profile = assemble(captured, &Log::read(&r.log), Default::default());
+            // Whatever was read can be evaluated or is refused; it never panics.
+            let _ = measure(&profile, &Bytecodes);
+        }
+        r.arena.put(at, old);
+    }
+}
+
+#[test]
+fn reads_beyond_the_end_answer_none() {
+    let bytes: &[u8] = &[1, 0, 0, 0, 2, 0, 0, 0, 3];
+    assert_eq!((bytes.u32(4), bytes.u32(6), bytes.u64(0), bytes.u64(2)), (Some(2), None, Some(0x2_0000_0001), None));
+    assert_eq!((bytes.u32(u64::MAX), bytes.len(), bytes.is_empty()), (None, 9, false));
+    let mut window = Window::new(&bytes);
+    assert_eq!((window.u32(4), window.u32(6), window.u64(0), window.u32(u64::MAX)), (Some(2), None, Some(0x2_0000_0001), None));
+}
