@@ -163,6 +163,21 @@ impl Arena {
         true
     }
 
+    /// Whether a virtual thread has a tree now.
+    pub fn has_virtual_threads(&self) -> bool {
+        const LEASED_TO_VIRTUAL: u32 = 1 | 8;
+        let mut root = Memory::u32(self, header::TREES).unwrap_or(0);
+        let mut left = Memory::u32(self, header::TREE_COUNT).unwrap_or(0);
+        while root != 0 && left != 0 {
+            let at = u64::from(root) * abi::UNIT;
+            if Memory::u32(self, at + abi::root::FLAGS).unwrap_or(0) & LEASED_TO_VIRTUAL == LEASED_TO_VIRTUAL {
+                return true;
+            }
+            root = Memory::u32(self, at + abi::root::NEXT).unwrap_or(0);
+            left -= 1;
+        }
+        false
+    }
 }
 
 /// A quarter of the machine's memory, at most 8 GB.

@@ -6,7 +6,7 @@ use crate::jni::Jni;
 use crate::jvmti::Jvmti;
 use crate::options::Options;
 use crate::policy::{self, Policy};
-use crate::{runtime, thread_fields};
+use crate::{runtime, seeds, thread_fields};
 use cprof_instrument::Level;
 use cprof_instrument::abi;
 use cprof_instrument::classfile::{ClassFile, Method};
@@ -33,6 +33,7 @@ pub struct Classes {
     log: &'static ClassLog,
     policy: Policy,
     options: weave::Options,
+    deterministic: bool,
     next_id: AtomicU32,
     known: Mutex<Known>,
     loaders: Mutex<Vec<String>>,
@@ -85,6 +86,7 @@ impl Classes {
             log,
             policy: Policy::new(options, feature),
             options: weave::Options { level, sites: options.sites, maps: false },
+            deterministic: options.deterministic,
             next_id: AtomicU32::new(abi::FIRST_METHOD),
             known: Mutex::default(),
             loaders: Mutex::default(),
@@ -120,6 +122,8 @@ impl Classes {
                 return (None, None);
             }
         };
+        let fixed = if self.deterministic { seeds::fix(&class) } else { None };
+        let bytes = fixed.as_deref().unwrap_or(bytes);
         let name = class.name_str();
         let (tag, loader) = self.loader(jni, loader);
         let mut hasher = DefaultHasher::new();

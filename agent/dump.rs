@@ -84,7 +84,7 @@ impl Agent {
     }
 
     fn capture(&self, jni: Jni, log: &Log) -> Result<Capture, String> {
-        let stopped = Stopped::all(self.jvmti, jni);
+        let stopped = Stopped::all(self.jvmti, jni, self.arena.has_virtual_threads());
         let stacks = match tree_field(jni) {
             Some(field) => Frames::new(self, log).stacks(jni, &stopped, field, self.arena),
             None => Vec::new(),

@@ -32,7 +32,7 @@ const COMMAND_LINE: c_int = 1;
 pub struct Missing(pub String);
 
 /// Sets every flag that exact counting needs.
-pub fn set(vm: *mut JavaVM, feature: u32, deterministic: bool) -> Result<Vec<Missing>, String> {
+pub fn set(vm: *mut JavaVM, feature: u32) -> Result<Vec<Missing>, String> {
     let table = Table::find(vm).ok_or(
         "this JVM does not describe its flags (gHotSpotVMStructs); it is no HotSpot. Use OpenJDK 17, 21 or 25 with HotSpot",
     )?;
@@ -48,11 +48,6 @@ pub fn set(vm: *mut JavaVM, feature: u32, deterministic: bool) -> Result<Vec<Mis
     }
     if !table.add_to_list(DISABLED, &names) {
         missing.push(Missing(format!("flag {DISABLED} is not in this JVM: intrinsic methods are not counted in compiled code")));
-    }
-    // Identity hash codes: 2 is a constant 1 for every object (synchronizer.cpp, get_next_hash). 5, the default, is a
-    // generator per thread, seeded by the thread's address for one part.
-    if deterministic && !table.set_word("hashCode", 2) {
-        missing.push(Missing("flag hashCode is not in this JVM: identity hash codes differ from run to run".to_owned()));
     }
     Ok(missing)
 }
@@ -107,13 +102,6 @@ impl Table {
         let Some(at) = self.value(name) else { return false };
         // SAFETY: SWITCHES names flags of type bool only, one byte each (globals.hpp).
         unsafe { *at = value.into() };
-        true
-    }
-
-    fn set_word(&self, name: &str, value: isize) -> bool {
-        let Some(at) = self.value(name) else { return false };
-        // SAFETY: called for flags of type intx only.
-        unsafe { *at.cast::<isize>() = value };
         true
     }
 

@@ -293,6 +293,57 @@ impl Jvmti {
         call!(self, 93, "ResumeThreadList", (jint, *const jthread, *mut jint), count, threads.as_ptr(), results.as_mut_ptr())
     }
 
+    /// Suspends the virtual threads but these, the current one for instance. JDK 21 and later.
+    pub fn suspend_virtual(self, except: &[jthread]) -> Result<(), Error> {
+        call!(self, 118, "SuspendAllVirtualThreads", (jint, *const jthread), except.len() as jint, except.as_ptr())
+    }
+
+    /// Resumes the virtual threads but these.
+    pub fn resume_virtual(self, except: &[jthread]) -> Result<(), Error> {
+        call!(self, 119, "ResumeAllVirtualThreads", (jint, *const jthread), except.len() as jint, except.as_ptr())
+    }
+
+    /// The instances of a class, found by a walk of the heap; all of them get the tag.
+    pub fn instances(self, class: jclass, tag: jlong) -> Result<Vec<jobject>, Error> {
+        /// Of `jvmtiHeapCallbacks`, 16 pointers, the first is called for each object of a walk.
+        type Callbacks = [Function; 16];
+        /// JVMTI_VISIT_OBJECTS: go on.
+        const GO_ON: jint = 0x100;
+        unsafe extern "C" fn mark(_class_tag: jlong, _size: jlong, place: *mut jlong, _length: jint, tag: *mut c_void) -> jint {
+            // SAFETY: the VM passes a place to write the tag to, and the pointer to the tag that is on the caller's stack.
+            unsafe { *place = *tag.cast::<jlong>() };
+            GO_ON
+        }
+        let mut callbacks: Callbacks = [std::ptr::null(); 16];
+        callbacks[0] = mark as Function;
+        let data: *const jlong = &tag;
+        call!(
+            self,
+            116,
+            "IterateThroughHeap",
+            (jint, jclass, *const Callbacks, *const c_void),
+            0,
+            class,
+            &callbacks,
+            data.cast()
+        )?;
+        let mut count: jint = 0;
+        let mut objects: *mut jobject = std::ptr::null_mut();
+        let tags: *mut *mut jlong = std::ptr::null_mut();
+        call!(
+            self,
+            114,
+            "GetObjectsWithTags",
+            (jint, *const jlong, *mut jint, *mut *mut jobject, *mut *mut jlong),
+            1,
+            &tag,
+            &mut count,
+            &mut objects,
+            tags
+        )?;
+        Ok(self.take_array(objects, count))
+    }
+
     /// The tag of an object; 0 when it has none.
     pub fn tag(self, object: jobject) -> Result<jlong, Error> {
         let mut tag: jlong = 0;

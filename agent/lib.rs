@@ -1,8 +1,8 @@
 //! The cprof agent: `java -agentpath:libcprof.so=OPTIONS`.
 //!
 //! This file holds what the VM calls by name. The rooms: [`options`]; [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the
-//! events; [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`hidden`] and
-//! [`thread_fields`], the way of a class into the VM; [`runtime`], the Java class that woven code calls; [`arena`],
+//! events; [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`hidden`],
+//! [`thread_fields`] and [`seeds`], the way of a class into the VM; [`runtime`], the Java class that woven code calls; [`arena`],
 //! [`directory`] and [`class_log`], where a recording lives; [`stacks`] and [`dump`], how it becomes a profile.
 
 mod arena;
@@ -19,6 +19,7 @@ mod jvmti;
 mod options;
 mod policy;
 mod runtime;
+mod seeds;
 mod stacks;
 mod thread_fields;
 
@@ -149,7 +150,7 @@ unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         return Err("the runtime class in this agent does not belong to it; build cprof again".to_owned());
     }
     hooks::add_capabilities(jvmti, feature)?;
-    for flags::Missing(what) in flags::set(vm, feature, options.deterministic)? {
+    for flags::Missing(what) in flags::set(vm, feature)? {
         log.append(&Entry::Warning(&what));
     }
     let classes = Classes::new(jvmti, arena, log, &options, feature);

@@ -129,6 +129,9 @@ mod tests {
             ("ROOT_OUTSIDE", root::OUTSIDE),
             ("ROOT_LEASES", root::LEASES),
             ("ROOT_NODES", root::NODES),
+            ("ROOT_PENDING_USED", root::PENDING_USED),
+            ("ROOT_PENDING", root::PENDING),
+            ("PENDING_COUNT", root::PENDING_COUNT),
             ("ROOT_SIZE", root::SIZE),
         ] {
             assert_eq!(value(name), expected, "{name}");

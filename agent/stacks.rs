@@ -11,32 +11,51 @@ use cprof_profile::recording::{Frame, Log, Stack};
 use jni_sys::{jfieldID, jobject};
 use std::collections::HashMap;
 
+/// The tag of virtual threads; no loader and no class has it (`crate::classes`).
+const VIRTUAL_THREAD_TAG: i64 = i64::MAX;
+
 /// Threads that are stopped while the arena is read, so that stacks and counters belong together. They go on when it is dropped.
 pub struct Stopped {
     jvmti: Jvmti,
     suspended: Vec<jobject>,
-    /// All platform threads, the current one included.
+    /// Virtual threads are stopped too, but for these.
+    virtual_but: Option<Vec<jobject>>,
+    /// All threads whose stacks are wanted, the current one included.
     threads: Vec<jobject>,
 }
 
 impl Stopped {
-    /// Stops all platform threads but the current one.
-    pub fn all(jvmti: Jvmti, jni: Jni) -> Stopped {
-        let threads = jvmti.threads().unwrap_or_default();
+    /// Stops all threads but the current one. `with_virtual`: some virtual threads have trees.
+    pub fn all(jvmti: Jvmti, jni: Jni, with_virtual: bool) -> Stopped {
+        let mut threads = jvmti.threads().unwrap_or_default();
         let current = jvmti.current_thread().unwrap_or(std::ptr::null_mut());
         let others: Vec<jobject> = threads.iter().copied().filter(|&t| !jni.same(t, current)).collect();
+        let mut virtual_but = None;
+        if with_virtual {
+            // GetAllThreads lists platform threads only.
+            let except = if others.len() == threads.len() { vec![current] } else { Vec::new() };
+            if jvmti.suspend_virtual(&except).is_ok() {
+                virtual_but = Some(except);
+            }
+        }
         // A thread that could not be suspended has ended or counts on; its numbers may then be off by what it does meanwhile.
         let done = jvmti.suspend(&others).unwrap_or_default();
         let suspended = others.into_iter().zip(done).filter_map(|(thread, done)| done.then_some(thread)).collect();
-        Stopped { jvmti, suspended, threads }
+        if with_virtual && let Some(class) = jni.find_class(c"java/lang/VirtualThread") {
+            threads.extend(jvmti.instances(class, VIRTUAL_THREAD_TAG).unwrap_or_default());
+        }
+        Stopped { jvmti, suspended, virtual_but, threads }
     }
 }
 
 impl Drop for Stopped {
     fn drop(&mut self) {
+        // Only threads that have ended meanwhile can fail, and those need no resuming.
         if !self.suspended.is_empty() {
-            // Only threads that have ended meanwhile can fail, and those need no resuming.
             let _ = self.jvmti.resume(&self.suspended);
+        }
+        if let Some(except) = &self.virtual_but {
+            let _ = self.jvmti.resume_virtual(except);
         }
     }
 }

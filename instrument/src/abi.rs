@@ -196,8 +196,15 @@ pub mod root {
     pub const LEASES: u64 = COUNTERS + 52;
     /// u32 nodes in the tree
     pub const NODES: u64 = COUNTERS + 56;
+    /// u32 how many of [`PENDING`] are in use
+    pub const PENDING_USED: u64 = COUNTERS + 60;
+    /// [`PENDING_COUNT`] × (u32 node, u32 where): departures that a thread out of stack could not enter in its tree; it does
+    /// so at its next departure.
+    pub const PENDING: u64 = COUNTERS + 64;
+    /// See [`PENDING`].
+    pub const PENDING_COUNT: u64 = 32;
     /// size of a root in bytes
-    pub const SIZE: u64 = COUNTERS + 64;
+    pub const SIZE: u64 = PENDING + 8 * PENDING_COUNT;
 }
 
 /// Size in bytes of a node of a method with this many counters.

@@ -42,7 +42,8 @@ public final class CProfRuntime {
         DEPARTURE_CAUGHT = 0x8000_0000;
     private static final int ROOT_NEXT = 88, ROOT_NEXT_FREE = 92, ROOT_LABEL = 96, ROOT_FLAGS = 100, ROOT_INDEX = 104,
         ROOT_INDEX_USED = 108, ROOT_FREE = 112, ROOT_FREE_END = 120, ROOT_CHUNK_SIZE = 128, ROOT_OVERFLOW = 132,
-        ROOT_OUTSIDE = 136, ROOT_LEASES = 140, ROOT_NODES = 144, ROOT_SIZE = 152;
+        ROOT_OUTSIDE = 136, ROOT_LEASES = 140, ROOT_NODES = 144, ROOT_PENDING_USED = 148,
+        ROOT_PENDING = 152, PENDING_COUNT = 32, ROOT_SIZE = 408;
     /** Woven code passes bytecode indices as sign-extended 16-bit numbers. */
     private static final int BCI = 0xFFFF;
     private static final int LEASED = 1, SIMILAR_NAMES = 2, ANY_NAMES = 4, VIRTUAL_THREADS = 8;
@@ -118,17 +119,17 @@ public final class CProfRuntime {
     }
 
     /** The caller's node is published first: whatever happens to the record, the context is right afterwards. */
-    @Hidden public static void unwind(long n, long p, int where) {
+    @ForceInline @Hidden public static void unwind(long n, long p, int where) {
         if (!on) return;
         unsafe.putLong(Thread.currentThread(), node, p);
-        depart(n, where & BCI);
+        departed(n, where & BCI);
     }
 
-    @Hidden public static void caught(long n, int where) {
+    @ForceInline @Hidden public static void caught(long n, int where) {
         // A frame older than the switch, or one of a muted thread: its callees have published what was current before them.
         if (!on || n == BASE + junk()) return;
         unsafe.putLong(Thread.currentThread(), node, n);
-        depart(n, where & BCI | DEPARTURE_CAUGHT);
+        departed(n, where & BCI | DEPARTURE_CAUGHT);
     }
 
     @ForceInline @Hidden public static void site(long n, int site) {
@@ -177,6 +178,7 @@ public final class CProfRuntime {
         Thread t = Thread.currentThread();
         long r = u.getLong(t, tree);
         if (r == 0) return;
+        settle(u, r);
         label(u, t, r);
         u.putLong(t, node, 0);
         u.putLong(t, tree, 0);
@@ -271,6 +273,13 @@ public final class CProfRuntime {
         return p + CHILDREN + ((slot & SLOTS - 1) << 2);
     }
 
+    /** Where a child is that is not in its first slot. */
+    @Hidden private static long second(Unsafe u, long p, int mid) {
+        int slot = mid ^ 1 + (mid >>> 4) % (SLOTS - 1);
+        if (sites == 2) slot += u.getInt(null, p + CURRENT_SITE);
+        return p + CHILDREN + ((slot & SLOTS - 1) << 2);
+    }
+
     @ForceInline @Hidden private static long child(Unsafe u, long p, int mid) {
         return at(u.getInt(null, slot(u, p, mid)));
     }
@@ -294,9 +303,31 @@ public final class CProfRuntime {
         }
         if (early) p = r;
         int site = sites == 2 ? u.getInt(null, p + CURRENT_SITE) : 0;
+        if (!early) {
+            long c = at(u.getInt(null, second(u, p, mid)));
+            if (matches(u, p, c, mid)) return c;
+        }
         long c = target(u, r, p, mid, site, isRoot);
-        if (!early && c != BASE + junk()) u.putIntVolatile(null, slot(u, p, mid), ref(c));
+        if (!early && c != BASE + junk()) remember(u, p, c, mid);
         return c;
+    }
+
+    /**
+     * Puts a child into a slot of its caller's node. Each child has two slots it may be in; one that loses its first slot moves
+     * to its second, so that two children with the same first slot do not drive each other out on every call.
+     */
+    @Hidden private static void remember(Unsafe u, long p, long c, int mid) {
+        long first = slot(u, p, mid);
+        int before = u.getInt(null, first);
+        if (before != 0) {
+            long second = second(u, p, mid);
+            if (u.getInt(null, second) == 0) {
+                u.putIntVolatile(null, second, ref(c));
+                return;
+            }
+            u.putIntVolatile(null, second(u, p, u.getInt(null, at(before))), before);
+        }
+        u.putIntVolatile(null, first, ref(c));
     }
 
     @Hidden private static long target(Unsafe u, long r, long p, int mid, int site, boolean isRoot) {
@@ -437,10 +468,47 @@ public final class CProfRuntime {
         return c;
     }
 
-    /** Counts that an exception was raised at {@code where} in the frame of node {@code n}, and left it or was caught in it. */
+    /**
+     * As {@link #depart}, wherever the stack ends. A stack overflow leaves no room to call anything, so this is inlined and what
+     * {@code depart} cannot do is noted in the root. In the interpreter it has room: {@link #enter} took more.
+     */
+    @ForceInline @Hidden private static void departed(long n, int where) {
+        try {
+            depart(n, where);
+        } catch (StackOverflowError e) {
+            Unsafe u = unsafe;
+            long r = u.getLong(Thread.currentThread(), tree);
+            int used = r == 0 ? PENDING_COUNT : u.getInt(null, r + ROOT_PENDING_USED);
+            if (used >= PENDING_COUNT) {
+                u.putLong(null, header(LOST), u.getLong(null, header(LOST)) + 1);
+                return;
+            }
+            u.putInt(null, r + ROOT_PENDING + (used << 3), (int) (n - BASE >>> 3));
+            u.putInt(null, r + ROOT_PENDING + 4 + (used << 3), where);
+            u.putInt(null, r + ROOT_PENDING_USED, used + 1);
+        }
+    }
+
     @DontInline @Hidden private static void depart(long n, int where) {
-        Unsafe u = unsafe;
         if (n == BASE + junk()) return;
+        Unsafe u = unsafe;
+        long r = u.getLong(Thread.currentThread(), tree);
+        if (r != 0 && u.getInt(null, r + ROOT_PENDING_USED) != 0) settle(u, r);
+        record(u, r, n, where);
+    }
+
+    /** Enters the departures that are noted in the root. */
+    @Hidden private static void settle(Unsafe u, long r) {
+        for (int used = u.getInt(null, r + ROOT_PENDING_USED); used > 0;) {
+            used--;
+            int n = u.getInt(null, r + ROOT_PENDING + (used << 3));
+            record(u, r, at(n), u.getInt(null, r + ROOT_PENDING + 4 + (used << 3)));
+            u.putInt(null, r + ROOT_PENDING_USED, used);
+        }
+    }
+
+    /** Counts that an exception was raised at {@code where} in the frame of node {@code n}, and left it or was caught in it. */
+    @Hidden private static void record(Unsafe u, long r, long n, int where) {
         int first = u.getInt(null, n + DEPARTURES);
         for (int ref = first; ref != 0;) {
             long d = at(ref);
@@ -450,7 +518,6 @@ public final class CProfRuntime {
             }
             ref = u.getInt(null, d + DEPARTURE_NEXT);
         }
-        long r = u.getLong(Thread.currentThread(), tree);
         long d = r == 0 ? 0 : room(u, r, DEPARTURE_SIZE, true);
         if (d == 0) {
             lost(u);
