@@ -225,6 +225,9 @@ impl Body {
             }
             instruction[bci] = emit.out.len() as u32;
             copy(&mut emit, &i, block, source, placement, far, jumps);
+            if matches!(i.opcode, op::JSR | op::JSR_W) {
+                known = None; // the subroutine sets it to its own
+            }
         }
         let end = emit.out.len() as u32;
         for positions in [&mut *arrival, &mut *instruction, &mut *behind] {

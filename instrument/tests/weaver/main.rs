@@ -1,0 +1,4 @@
+//! Tests of the weaver on class files made for them, from real JDKs, and damaged.
+
+mod counts;
+mod support;

@@ -1,0 +1,9 @@
+//! What the tests of the weaver are made of.
+
+pub mod assembler;
+pub mod generator;
+pub mod interpreter;
+pub mod random;
+pub mod runtime;
+pub mod solver;
+pub mod truth;
