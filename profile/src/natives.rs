@@ -59,7 +59,7 @@ pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<Native
         left.resize(method.flow.blocks.len(), 0i64);
         for d in gone {
             if let Some(block) = method.flow.block_at(d.bci) {
-                left[block] += d.count;
+                left[block] = left[block].wrapping_add(d.count);
             }
         }
         let blocks = caller.recovery.blocks(&method.flow, profile.nodes.counters_of(node), &left);
@@ -70,13 +70,13 @@ pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<Native
             if method.level == Level::Precise {
                 let start = method.flow.blocks[block].start;
                 let before = gone.iter().filter(|d| d.bci >= start && d.bci < site.bci);
-                executed -= before.map(|d| d.count).sum::<i64>();
+                executed = before.fold(executed, |n, d| n.wrapping_sub(d.count));
             }
             let at = if with_sites { site.bci + 1 } else { 0 };
             match found.iter_mut().find(|f| (f.0, f.1) == (site.native, at)) {
                 Some(same) => {
                     same.2 |= site.dynamic;
-                    same.3 += executed;
+                    same.3 = same.3.wrapping_add(executed);
                 }
                 None => found.push((site.native, at, site.dynamic, executed)),
             }
@@ -87,7 +87,7 @@ pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<Native
                 continue;
             }
             let selected = java.get(&(node as u32, native, site)).copied().unwrap_or(0);
-            let calls = executed - if dynamic { selected } else { 0 };
+            let calls = executed.wrapping_sub(if dynamic { selected } else { 0 });
             if calls > 0 {
                 out.push(NativeCalls { node: node as u32, native, site, calls: calls as u64 });
             }
@@ -114,7 +114,8 @@ fn java_calls(profile: &Profile, measures: &Measures, callers: &[Option<Caller>]
             native.name == method.name && native.descriptor == method.descriptor
         });
         if let Some(site) = same {
-            *calls.entry((parent, site.native, nodes.site_of(node))).or_insert(0) += measures.calls[node] as i64;
+            let selected = calls.entry((parent, site.native, nodes.site_of(node))).or_insert(0i64);
+            *selected = selected.wrapping_add(measures.calls[node] as i64);
         }
     }
     calls

@@ -69,7 +69,7 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
     };
     table(view, &rows[..shown], out, style)?;
     if shown < rows.len() {
-        let rest: u64 = rows[shown..].iter().map(|r| r.own).sum();
+        let rest = rows[shown..].iter().fold(0u64, |sum, r| sum.saturating_add(r.own));
         let more = format!(
             "{} more methods with {} bytecodes ({}); --top 0 shows all",
             thousands((rows.len() - shown) as u64),

@@ -64,7 +64,7 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
     // How many callees are left out below a context, and what they cost.
     let left_out = |c: u32, depth: usize| {
         let hidden = view.tree.children(c).iter().filter(|&&child| !shown(child, depth + 1));
-        hidden.fold((0u64, 0u64), |(n, total), &child| (n + 1, total + contexts[child as usize].total))
+        hidden.fold((0u64, 0u64), |(n, total), &child| (n + 1, total.saturating_add(contexts[child as usize].total)))
     };
     let more = |(n, total): (u64, u64)| match n {
         0 => String::new(),
@@ -107,7 +107,7 @@ fn label(view: &View, lines: &Option<Lines>, context: &Context) -> String {
         None => "(contexts folded for want of room)".to_owned(),
     };
     match site(view, lines, context) {
-        Some((_, Some(line))) => label.push_str(&format!("  from line {line}")),
+        Some((bci, Some(line))) => label.push_str(&format!("  from line {line}, bytecode {bci}")),
         Some((bci, None)) => label.push_str(&format!("  from bytecode {bci}")),
         None => {}
     }
