@@ -1,8 +1,8 @@
 //! The memory that woven code counts in, shaped as `cprof_instrument::abi` says.
 //!
 //! It is one reservation of address space over a file in shared memory, so that another process can read it at any time and
-//! a killed JVM leaves it behind. Space is allocated in the file before anything may touch it: a full file system is an
-//! error that the runtime handles by folding new contexts, never a SIGBUS.
+//! a killed JVM leaves it behind. Space is allocated in the file before anything may touch it, so that a full file system is
+//! an error and never a SIGBUS: the rest of the arena then becomes private memory of the JVM.
 
 use crate::message;
 use crate::options::Options;
@@ -35,7 +35,8 @@ pub struct Arena {
 struct Ready {
     chunks: u64,
     table: u64,
-    failed: bool,
+    /// The file could not grow: what is not ready yet is private memory.
+    private: bool,
 }
 
 // SAFETY: the mapping lives as long as the process; its words are only touched through atomics here, and the runtime and
@@ -68,7 +69,7 @@ impl Arena {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let ready = Ready { chunks: abi::CHUNKS + FIRST_STEP, table: 0, failed: false };
+        let ready = Ready { chunks: abi::CHUNKS + FIRST_STEP, table: 0, private: file.is_none() };
         let arena = Arena { base, reserved, file, ready: Mutex::new(ready) };
         arena.allocate(0, abi::METHODS)?;
         arena.allocate(abi::CHUNKS, FIRST_STEP)?;
@@ -125,7 +126,7 @@ impl Arena {
         {
             let mut ready = crate::lock(&self.ready);
             if at + 4 > ready.table {
-                if self.allocate(abi::METHODS + ready.table, TABLE_STEP).is_err() {
+                if !self.extend(&mut ready, |ready| abi::METHODS + ready.table, TABLE_STEP) {
                     return false;
                 }
                 ready.table += TABLE_STEP;
@@ -144,23 +145,51 @@ impl Arena {
             return true;
         }
         let wanted = (ready.chunks + STEP).max(top + abi::RESERVE).min(self.reserved);
-        if ready.failed || top + abi::RESERVE > wanted {
-            return false;
-        }
-        if let Err(error) = self.allocate(ready.chunks, wanted - ready.chunks) {
-            message(&format!(
-                "no more memory for calling contexts after {} MB: {error}. New contexts are now folded into overflow nodes; \
-                 make room in /dev/shm, or bound the tree with depth=, recursion=fold or max-memory=",
-                ready.chunks >> 20
-            ));
-            ready.failed = true;
-            // From here on the runtime folds without asking.
-            self.u64_at(header::SOFT_LIMIT).store(ready.chunks - abi::RESERVE, Ordering::Release);
+        let length = wanted - ready.chunks;
+        if top + abi::RESERVE > wanted || !self.extend(&mut ready, |ready| ready.chunks, length) {
             return false;
         }
         ready.chunks = wanted;
         self.u64_at(header::LIMIT).store(wanted - abi::RESERVE, Ordering::Release);
         true
+    }
+
+    /// Makes the bytes at `at` usable: in the file, or, when that is full, as private memory.
+    fn extend(&self, ready: &mut Ready, at: impl Fn(&Ready) -> u64, length: u64) -> bool {
+        if ready.private {
+            return true;
+        }
+        let Err(error) = self.allocate(at(ready), length) else { return true };
+        // Nothing was handed out yet of what is not ready.
+        let table = abi::METHODS + ready.table..abi::CHUNKS;
+        let chunks = ready.chunks..self.reserved;
+        ready.private = self.make_private(table) && self.make_private(chunks);
+        if ready.private {
+            message(&format!(
+                "shared memory is full ({error}): from here on contexts are kept in private memory; a profile will be written as \
+                 usual, but not if the JVM is killed. Make room in /dev/shm, or bound the tree with depth= or recursion=fold"
+            ));
+        } else {
+            message(&format!(
+                "no more memory for calling contexts ({error}): new contexts are folded into overflow nodes. Make room in /dev/shm, \
+                 or bound the tree with depth=, recursion=fold or max-memory="
+            ));
+            // From here on the runtime folds without asking.
+            self.u64_at(header::SOFT_LIMIT).store(0, Ordering::Release);
+        }
+        ready.private
+    }
+
+    /// Puts anonymous memory in the place of a part of the file that nothing has touched.
+    fn make_private(&self, part: std::ops::Range<u64>) -> bool {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
+        let length = (part.end - part.start) as usize;
+        // SAFETY: the part is inside our own mapping and no address in it was handed out: it lies behind what is ready.
+        let at = unsafe {
+            let at = self.base.as_ptr().add(part.start as usize).cast();
+            libc::mmap(at, length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+        };
+        length == 0 || at != libc::MAP_FAILED
     }
 
     /// Whether a virtual thread has a tree now.
