@@ -48,12 +48,21 @@ pub struct ClassFile<'a> {
     /// Pool index of the superclass; 0 for `java.lang.Object` and modules.
     pub super_index: u16,
     interfaces: Vec<u16>,
+    fields: Vec<Field>,
     /// The methods, in file order.
     pub methods: Vec<Method<'a>>,
     /// Offset of `methods_count`.
     pub(crate) methods_at: usize,
     /// Offset of the class's `attributes_count`.
     pub(crate) attributes_at: usize,
+}
+
+/// One field of a class file: access flags, pool indexes of name and descriptor.
+#[derive(Debug, Clone, Copy)]
+struct Field {
+    access: u16,
+    name: u16,
+    descriptor: u16,
 }
 
 /// One method of a class file.
@@ -108,8 +117,10 @@ impl<'a> ClassFile<'a> {
         for _ in 0..count {
             interfaces.push(c.u2()?);
         }
-        for _ in 0..c.u2()? {
-            c.skip(6)?; // access, name, descriptor
+        let count = c.u2()? as usize;
+        let mut fields = Vec::with_capacity(count.min(bytes.len() / 8));
+        for _ in 0..count {
+            fields.push(Field { access: c.u2()?, name: c.u2()?, descriptor: c.u2()? });
             skip_attributes(&mut c)?;
         }
         let methods_at = c.at();
@@ -124,7 +135,7 @@ impl<'a> ClassFile<'a> {
             return Err(Error::new(c.at(), "bytes after the end of the class"));
         }
         pool.class_name(this_index)?;
-        Ok(Self { bytes, major, pool, access, this_index, super_index, interfaces, methods, methods_at, attributes_at })
+        Ok(Self { bytes, major, pool, access, this_index, super_index, interfaces, fields, methods, methods_at, attributes_at })
     }
 
     fn method(c: &mut Cursor<'a>, pool: &Pool<'a>, index: u16) -> Result<Method<'a>, Error> {
@@ -166,6 +177,13 @@ impl<'a> ClassFile<'a> {
     /// Internal names of the direct superinterfaces.
     pub fn interfaces(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
         self.interfaces.iter().filter_map(|&i| self.pool.class_name(i).ok())
+    }
+
+    /// Whether the class itself declares this field, static or not. Names are compared by their pool indexes, so that in a
+    /// class with two equal constants the answer may be a false "no".
+    pub(crate) fn declares(&self, field: &MemberRef<'_>, is_static: bool) -> bool {
+        let named = |f: &&Field| f.name == field.name_index && f.descriptor == field.descriptor_index;
+        self.fields.iter().find(named).is_some_and(|f| (f.access & access::STATIC != 0) == is_static)
     }
 
     /// The Code attribute of a method, parsed; `None` for native and abstract methods.

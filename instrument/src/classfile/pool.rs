@@ -31,8 +31,12 @@ pub struct MemberRef<'a> {
     pub class_index: u16,
     /// Internal name of the class; empty for invokedynamic.
     pub class: &'a [u8],
+    /// Pool index of the name.
+    pub name_index: u16,
     /// Name, modified UTF-8.
     pub name: &'a [u8],
+    /// Pool index of the descriptor.
+    pub descriptor_index: u16,
     /// Descriptor, modified UTF-8.
     pub descriptor: &'a [u8],
 }
@@ -136,9 +140,9 @@ impl<'a> Pool<'a> {
             _ => return Err(Error::new(at, "a constant that should be a field or method")),
         };
         let mut pair = self.entry(c.u2()?, tag::NAME_AND_TYPE, "a constant that should be NameAndType")?;
-        let name = self.utf8(pair.u2()?)?;
-        let descriptor = self.utf8(pair.u2()?)?;
-        Ok(MemberRef { class_index, class, name, descriptor })
+        let (name_index, descriptor_index) = (pair.u2()?, pair.u2()?);
+        let (name, descriptor) = (self.utf8(name_index)?, self.utf8(descriptor_index)?);
+        Ok(MemberRef { class_index, class, name_index, name, descriptor_index, descriptor })
     }
 
     /// The value of an Integer entry.

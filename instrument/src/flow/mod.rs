@@ -153,7 +153,7 @@ impl Graph {
         self.marks[0] = mark::LEADER;
         self.wide_stores.clear();
         let mut stores_0 = false;
-        let mut pending_new = 0u32;
+        let mut begun = 0u32;
         for instruction in Instructions::new(code.bytes, code.at) {
             let i = instruction?;
             let bci = i.bci as usize;
@@ -182,16 +182,17 @@ impl Graph {
                         self.wide_stores.push(local);
                     }
                 }
-                op::NEW if is_constructor => pending_new += 1,
+                op::NEW if is_constructor => begun += u32::from(is_own_or_super(class, class.pool.class_name(i.u2())?)),
                 op::INVOKESPECIAL if is_constructor => {
-                    // Compilers finish an object in the order they began it, so that an <init> without a `new`
-                    // before it is the constructor's own.
-                    if class.pool.member(i.u2())?.name == b"<init>" {
-                        if pending_new == 0 {
+                    let callee = class.pool.member(i.u2())?;
+                    if callee.name == b"<init>" && is_own_or_super(class, callee.class) {
+                        // Compilers finish the objects that they begin, so that one <init> more than there were `new`
+                        // before it is the constructor's own.
+                        if begun == 0 {
                             self.marks[bci] |= mark::SUPER_CALL;
                             self.marks[next] |= mark::LEADER;
                         }
-                        pending_new = pending_new.saturating_sub(1);
+                        begun = begun.saturating_sub(1);
                     }
                 }
                 _ => {}
@@ -211,8 +212,12 @@ impl Graph {
                 }
                 _ => return Err(Error::new(code.at, "an exception handler out of the method")),
             }
+            let whole = |bci: u16| bci as usize == code.bytes.len() || self.marks[bci as usize] & mark::START != 0;
             if handler.start >= handler.end || handler.end as usize > code.bytes.len() {
                 return Err(Error::new(code.at, "an exception range out of the method"));
+            }
+            if !whole(handler.start) || !whole(handler.end) {
+                return Err(Error::new(code.at, "an exception range that begins or ends inside an instruction"));
             }
         }
         Ok(())
@@ -305,30 +310,27 @@ impl Graph {
 
     /// Follows `this` from the entry to the super() or this() calls.
     fn find_uninitialised(&mut self, code: &Code<'_>) {
-        self.blocks[0].uninitialised = true;
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for edge in &self.edges {
-                let leaves = matches!(edge.kind, EdgeKind::Fall | EdgeKind::Taken | EdgeKind::Case);
-                if leaves && self.blocks[edge.from as usize].uninitialised {
-                    let from = &self.blocks[edge.from as usize];
-                    let initialises = self.marks[from.last as usize] & mark::SUPER_CALL != 0;
-                    let to = &mut self.blocks[edge.to as usize];
-                    if !initialises && !to.uninitialised {
-                        to.uninitialised = true;
-                        changed = true;
-                    }
-                }
+        let exit = self.exit();
+        // By the block they leave, as `find_edges` wrote them.
+        let between: Vec<FlowEdge> = self.edges.iter().filter(|e| e.from != exit && e.to != exit).copied().collect();
+        let mut handlers: Vec<_> = code.handlers().collect();
+        let mut reached = vec![0u32];
+        while let Some(b) = reached.pop() {
+            let block = &mut self.blocks[b as usize];
+            if std::mem::replace(&mut block.uninitialised, true) {
+                continue;
             }
-            for handler in code.handlers() {
-                let range = u32::from(handler.start)..u32::from(handler.end);
-                let covers = |b: &Block| b.uninitialised && b.start < range.end && b.end > range.start;
-                let target = self.block_at[handler.target as usize] as usize;
-                if !self.blocks[target].uninitialised && self.blocks.iter().any(covers) {
-                    self.blocks[target].uninitialised = true;
-                    changed = true;
+            let Block { start, end, last, .. } = *block;
+            handlers.retain(|handler| {
+                let covers = start < u32::from(handler.end) && end > u32::from(handler.start);
+                if covers {
+                    reached.push(self.block_at[handler.target as usize]);
                 }
+                !covers
+            });
+            if self.marks[last as usize] & mark::SUPER_CALL == 0 {
+                let first = between.partition_point(|e| e.from < b);
+                reached.extend(between[first..].iter().take_while(|e| e.from == b).map(|e| e.to));
             }
         }
     }
@@ -344,4 +346,9 @@ impl Graph {
             }
         }
     }
+}
+
+/// Whether an <init> of the named class can be the one that a constructor has to call (JVMS §4.10.1.9, invokespecial).
+fn is_own_or_super(class: &ClassFile<'_>, name: &[u8]) -> bool {
+    name == class.name() || class.super_name() == Some(name)
 }

@@ -44,25 +44,30 @@ impl<'a> Before<'a> {
         i: &Instruction<'_>,
         member: Option<&MemberRef<'_>>,
     ) -> Result<bool, Error> {
-        // A field of this very class, named through it: resolving it loads nothing.
-        let own = member.is_some_and(|field| {
-            field.class_index == context.class.this_index || field.class == context.class.name()
-        });
+        // A field that this very class declares, named through it: resolving it loads nothing and finds it.
+        let own = |is_static| {
+            member.is_some_and(|field| {
+                let class = context.class;
+                (field.class_index == class.this_index || field.class == class.name())
+                    && class.declares(field, is_static)
+            })
+        };
         Ok(match i.opcode {
             op::LDC | op::LDC_W | op::LDC2_W => {
                 let tag = context.class.pool.tag(i.ldc_index())?;
                 !matches!(tag, tag::INTEGER | tag::FLOAT | tag::STRING | tag::LONG | tag::DOUBLE)
             }
             op::IDIV | op::LDIV | op::IREM | op::LREM => !self.divides_by_constant(context)?,
-            // The class of a running method is initialised, or being initialised by this thread.
-            op::GETSTATIC | op::PUTSTATIC => !own,
-            op::GETFIELD => !(own && self.stack.is_this(0)),
+            // The class of a running method is initialised, or being initialised by this thread. (A field inherited from
+            // an interface would initialise that, JLS §12.4.1.)
+            op::GETSTATIC | op::PUTSTATIC => !own(true),
+            op::GETFIELD => !(self.stack.is_this(0) && own(false)),
             op::PUTFIELD => {
                 let value = match member.map(|field| field.descriptor) {
                     Some(b"J" | b"D") => 2,
                     _ => 1,
                 };
-                !(own && self.stack.is_this(value))
+                !(self.stack.is_this(value) && own(false))
             }
             op::IALOAD..=op::SALOAD
             | op::IASTORE..=op::SASTORE

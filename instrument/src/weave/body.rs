@@ -345,7 +345,7 @@ fn copy(
         op::TABLESWITCH | op::LOOKUPSWITCH => {
             let from = out.len() as u32;
             out.push(i.opcode);
-            while out.len() % 4 != 0 {
+            while !out.len().is_multiple_of(4) {
                 out.push(0);
             }
             let operands = i.operands_of_switch();
@@ -359,7 +359,8 @@ fn copy(
         }
         _ => match i.local() {
             Some(index) if index >= source.design.insert_at && source.design.shift > 0 => {
-                copy_local(out, i, index + source.design.shift);
+                // (A local beyond max_locals is the JVM's to refuse.)
+                copy_local(out, i, index.saturating_add(source.design.shift));
             }
             _ => out.extend_from_slice(i.bytes),
         },
