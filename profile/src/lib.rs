@@ -7,6 +7,7 @@
 //! that reports print.
 #![forbid(unsafe_code)]
 
+pub mod cache;
 pub mod code;
 pub mod file;
 pub mod flow;

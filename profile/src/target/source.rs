@@ -1,0 +1,356 @@
+//! One model file, read and checked by itself: its shape, its keys, its formulas. Bases are joined in [`super::model`].
+
+use super::expression::Expression;
+use super::names::Space;
+use super::{Place, TargetError};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A model file.
+#[derive(Debug, Clone, Default)]
+pub struct Source {
+    /// The file as it was named.
+    pub file: String,
+    /// `base`, and where it is named.
+    pub base: Option<(String, Place)>,
+    /// One line about the model.
+    pub title: Option<String>,
+    /// How far its numbers can be trusted, as written.
+    pub accuracy: Option<(String, Place)>,
+    /// What it does not say.
+    pub gaps: Vec<String>,
+    /// Where numbers come from, by short name.
+    pub sources: BTreeMap<String, String>,
+    /// Bytes of a word of memory.
+    pub word_bytes: Option<u32>,
+    /// Parameters with their values.
+    pub parameters: BTreeMap<String, Parameter>,
+    /// The method cache, as written.
+    pub cache: Option<(String, Place)>,
+    /// `[load]`: hit, miss.
+    pub load: [Option<Formula>; 2],
+    /// Costs by name space and number.
+    pub costs: Vec<(Space, usize, Formula)>,
+}
+
+/// A parameter.
+#[derive(Debug, Clone)]
+pub struct Parameter {
+    /// Its value unless set otherwise.
+    pub value: i64,
+    /// What it is.
+    pub about: String,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// A formula with all that reports and errors need.
+#[derive(Debug, Clone)]
+pub struct Formula {
+    /// As written.
+    pub text: String,
+    /// What it means.
+    pub expression: Expression,
+    /// To be added to the base's, instead of taking its place.
+    pub relative: bool,
+    /// An average (from `[software]`).
+    pub estimated: bool,
+    /// Short name of where it comes from.
+    pub source: String,
+    /// Where the formula begins, behind its `+` if it is relative.
+    pub place: Place,
+}
+
+/// Reads text and knows where things stand in it.
+struct Reader<'t> {
+    file: &'t str,
+    text: &'t str,
+}
+
+type Item<'t> = Spanned<DeValue<'t>>;
+
+impl Reader<'_> {
+    fn place(&self, at: usize) -> Place {
+        let at = (0..=at.min(self.text.len())).rev().find(|&at| self.text.is_char_boundary(at)).unwrap_or(0);
+        let before = &self.text[..at];
+        let line_start = before.rfind('\n').map_or(0, |n| n + 1);
+        Place { file: self.file.to_owned(), line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+    }
+
+    fn error<T>(&self, span: Range<usize>, message: impl Into<String>) -> Result<T, TargetError> {
+        Err(TargetError { place: Some(self.place(span.start)), message: message.into() })
+    }
+
+    fn table<'i, 't>(&self, name: &str, item: &'i Item<'t>) -> Result<&'i DeTable<'t>, TargetError> {
+        match item.get_ref() {
+            DeValue::Table(table) => Ok(table),
+            other => self.error(item.span(), format!("{name} must be a table, not {}", other.type_str())),
+        }
+    }
+
+    fn text(&self, name: &str, item: &Item<'_>) -> Result<String, TargetError> {
+        match item.get_ref() {
+            DeValue::String(text) => Ok(text.trim().to_owned()),
+            other => self.error(item.span(), format!("{name} must be a text in quotes, not {}", other.type_str())),
+        }
+    }
+
+    fn integer(&self, name: &str, item: &Item<'_>) -> Result<i64, TargetError> {
+        if let DeValue::Integer(number) = item.get_ref()
+            && let Ok(value) = i64::from_str_radix(number.as_str(), number.radix())
+        {
+            return Ok(value);
+        }
+        self.error(item.span(), format!("{name} must be a whole number of at most 64 bits"))
+    }
+
+    fn unknown<T>(&self, key: &Spanned<toml::de::DeString<'_>>, place: &str, known: &[&str]) -> Result<T, TargetError> {
+        self.error(key.span(), format!("{place} has no key {:?}; it has {}", key.get_ref(), known.join(", ")))
+    }
+
+    /// A formula: a number, or a text in quotes.
+    fn formula(&self, name: &str, item: &Item<'_>, source: &str, estimated: bool) -> Result<Formula, TargetError> {
+        let span = item.span();
+        let (text, inner) = match item.get_ref() {
+            DeValue::Integer(_) => (self.integer(name, item)?.to_string(), span.start),
+            DeValue::String(text) => {
+                // Behind the quote; three of them in a multi-line text.
+                let quotes = if self.text[span.start..].starts_with("\"\"\"") || self.text[span.start..].starts_with("'''") { 3 } else { 1 };
+                (text.to_string(), span.start + quotes)
+            }
+            other => return self.error(span, format!("{name} must be a number or a formula in quotes, not {}", other.type_str())),
+        };
+        let body = text.trim_start();
+        let relative = matches!(item.get_ref(), DeValue::String(_)) && body.starts_with(['+', '-']);
+        let skipped = text.len() - body.len() + usize::from(body.starts_with('+'));
+        let expression = Expression::parse(&text[skipped..]).map_err(|e| TargetError {
+            place: Some(self.place(inner + skipped + e.at)),
+            message: format!("in the formula of {name}: {}", e.message),
+        })?;
+        Ok(Formula { text: body.trim_end().to_owned(), expression, relative, estimated, source: source.to_owned(), place: self.place(inner + skipped) })
+    }
+}
+
+const TOP: [&str; 13] = [
+    "base", "title", "accuracy", "gaps", "word_bytes", "sources", "parameters", "cache", "load", "bytecodes", "software", "invoke",
+    "return",
+];
+
+/// Reads a model file.
+///
+/// # Errors
+/// Anything that is no model, with line and column.
+pub fn read(file: &str, text: &str) -> Result<Source, TargetError> {
+    let reader = Reader { file, text };
+    let document = DeTable::parse(text).map_err(|e| TargetError {
+        place: Some(reader.place(e.span().map_or(0, |s| s.start))),
+        message: e.message().trim_end().to_owned(),
+    })?;
+    let document = document.get_ref();
+    let mut model = Source { file: file.to_owned(), ..Source::default() };
+    if let Some(sources) = document.get("sources") {
+        for (key, item) in reader.table("[sources]", sources)? {
+            model.sources.insert(key.get_ref().to_string(), reader.text(key.get_ref(), item)?);
+        }
+    }
+    // In the order of the text, so that the first mistake is the one reported.
+    let mut keys: Vec<_> = document.iter().collect();
+    keys.sort_by_key(|(key, _)| key.span().start);
+    for (key, item) in keys {
+        match key.get_ref().as_ref() {
+            "sources" => {}
+            "base" => model.base = Some((reader.text("base", item)?, reader.place(item.span().start))),
+            "title" => model.title = Some(reader.text("title", item)?),
+            "accuracy" => model.accuracy = Some((reader.text("accuracy", item)?, reader.place(item.span().start))),
+            "gaps" => read_gaps(&reader, item, &mut model)?,
+            "word_bytes" => match reader.integer("word_bytes", item)? {
+                bytes @ 1..=64 => model.word_bytes = Some(bytes as u32),
+                _ => return reader.error(item.span(), "word_bytes must be between 1 and 64"),
+            },
+            "parameters" => read_parameters(&reader, item, &mut model)?,
+            "cache" => read_cache(&reader, item, &mut model)?,
+            "load" => read_load(&reader, item, &mut model)?,
+            "bytecodes" => read_costs(&reader, item, "bytecodes", Space::Bytecodes, &mut model)?,
+            "invoke" => read_costs(&reader, item, "invoke", Space::Invokes, &mut model)?,
+            "return" => read_costs(&reader, item, "return", Space::Returns, &mut model)?,
+            "software" => read_software(&reader, item, &mut model)?,
+            _ => return reader.unknown(key, "a target model", &TOP),
+        }
+    }
+    Ok(model)
+}
+
+fn read_gaps(reader: &Reader, item: &Item, model: &mut Source) -> Result<(), TargetError> {
+    let DeValue::Array(gaps) = item.get_ref() else {
+        return reader.error(item.span(), "gaps must be a list of texts");
+    };
+    for gap in gaps.iter() {
+        model.gaps.push(reader.text("a gap", gap)?);
+    }
+    Ok(())
+}
+
+fn read_parameters(reader: &Reader, item: &Item, model: &mut Source) -> Result<(), TargetError> {
+    for (key, item) in reader.table("[parameters]", item)? {
+        let name = key.get_ref().to_string();
+        let word = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !word || ["n", "l", "miss", "max", "min", "ceildiv"].contains(&name.as_str()) {
+            return reader.error(key.span(), format!("{name:?} cannot be a parameter's name; n, l and miss are given, others are letters, digits and _"));
+        }
+        let mut parameter = Parameter { value: 0, about: String::new(), place: reader.place(key.span().start) };
+        match item.get_ref() {
+            DeValue::Table(table) => {
+                let mut value = None;
+                for (key, item) in table {
+                    match key.get_ref().as_ref() {
+                        "value" => value = Some(reader.integer(&name, item)?),
+                        "about" => parameter.about = reader.text("about", item)?,
+                        "source" => drop(source_name(reader, item, model)?),
+                        _ => return reader.unknown(key, "a parameter", &["value", "about", "source"]),
+                    }
+                }
+                let Some(value) = value else { return reader.error(item.span(), format!("{name} has no value")) };
+                parameter.value = value;
+            }
+            _ => parameter.value = reader.integer(&name, item)?,
+        }
+        model.parameters.insert(name, parameter);
+    }
+    Ok(())
+}
+
+fn read_cache(reader: &Reader, item: &Item, model: &mut Source) -> Result<(), TargetError> {
+    for (key, item) in reader.table("[cache]", item)? {
+        match key.get_ref().as_ref() {
+            "default" => model.cache = Some((reader.text("default", item)?, reader.place(item.span().start))),
+            "source" => drop(source_name(reader, item, model)?),
+            _ => return reader.unknown(key, "[cache]", &["default", "source"]),
+        }
+    }
+    Ok(())
+}
+
+fn read_load(reader: &Reader, item: &Item, model: &mut Source) -> Result<(), TargetError> {
+    let table = reader.table("[load]", item)?;
+    let source = table_source(reader, item, table, "[load]", model)?;
+    for (key, item) in table {
+        match key.get_ref().as_ref() {
+            "hit" => model.load[0] = Some(reader.formula("hit", item, &source, false)?),
+            "miss" => model.load[1] = Some(reader.formula("miss", item, &source, false)?),
+            "source" => {}
+            _ => return reader.unknown(key, "[load]", &["hit", "miss", "source"]),
+        }
+    }
+    Ok(())
+}
+
+/// A table of costs: keys name bytecodes or kinds of calls, values are formulas or `{ cost = …, source = … }`; `"*"` is
+/// everything that has no key of its own.
+fn read_costs(reader: &Reader, item: &Item, name: &str, space: Space, model: &mut Source) -> Result<(), TargetError> {
+    let table = reader.table(&format!("[{name}]"), item)?;
+    let mut default_source = None;
+    if let Some(item) = table.get("source") {
+        default_source = Some(source_name(reader, item, model)?);
+    }
+    let mut rest = None;
+    for (key, item) in table {
+        let key_text = key.get_ref().as_ref();
+        if key_text == "source" {
+            continue;
+        }
+        let mut source = default_source.clone();
+        let mut cost = item;
+        if let DeValue::Table(entry) = item.get_ref() {
+            for (key, item) in entry {
+                match key.get_ref().as_ref() {
+                    "cost" => cost = item,
+                    "source" => source = Some(source_name(reader, item, model)?),
+                    _ => return reader.unknown(key, "a cost", &["cost", "source"]),
+                }
+            }
+        }
+        let Some(source) = source else {
+            return reader.error(item.span(), format!("{key_text} has no source: name one, here or for all of [{name}]"));
+        };
+        let formula = reader.formula(key_text, cost, &source, false)?;
+        if key_text == "*" {
+            rest = Some(formula);
+            continue;
+        }
+        let numbers = space.numbers(key_text).or_else(|message| reader.error(key.span(), message))?;
+        for number in numbers {
+            add(reader, key, space, number, formula.clone(), model)?;
+        }
+    }
+    if let Some(formula) = rest {
+        let named: Vec<usize> = model.costs.iter().filter(|c| c.0 == space).map(|c| c.1).collect();
+        model.costs.extend(space.all().filter(|n| !named.contains(n)).map(|n| (space, n, formula.clone())));
+    }
+    Ok(())
+}
+
+/// `[software]`: bytecodes that the processor leaves to software, all at one average cost.
+fn read_software(reader: &Reader, item: &Item, model: &mut Source) -> Result<(), TargetError> {
+    let table = reader.table("[software]", item)?;
+    let source = table_source(reader, item, table, "[software]", model)?;
+    let mut cost = None;
+    let mut bytecodes = None;
+    for (key, item) in table {
+        match key.get_ref().as_ref() {
+            "cost" => cost = Some(reader.formula("cost", item, &source, true)?),
+            "bytecodes" => bytecodes = Some((key, item)),
+            "source" => {}
+            _ => return reader.unknown(key, "[software]", &["cost", "bytecodes", "source"]),
+        }
+    }
+    let (Some(cost), Some((key, list))) = (cost, bytecodes) else {
+        return reader.error(item.span(), "[software] needs cost and bytecodes");
+    };
+    let DeValue::Array(list) = list.get_ref() else {
+        return reader.error(list.span(), "bytecodes must be a list of names");
+    };
+    for item in list.iter() {
+        let text = reader.text("a bytecode", item)?;
+        let numbers = Space::Bytecodes.numbers(&text).or_else(|message| reader.error(item.span(), message))?;
+        for number in numbers {
+            add(reader, key, Space::Bytecodes, number, cost.clone(), model)?;
+        }
+    }
+    Ok(())
+}
+
+fn add(
+    reader: &Reader,
+    key: &Spanned<toml::de::DeString<'_>>,
+    space: Space,
+    number: usize,
+    formula: Formula,
+    model: &mut Source,
+) -> Result<(), TargetError> {
+    if let Some(other) = model.costs.iter().find(|c| (c.0, c.1) == (space, number)) {
+        let name = space.name(number);
+        let lines = (other.2.place.line, formula.place.line);
+        return reader.error(key.span(), format!("{name} has two costs in this file, in line {} and in line {}", lines.0, lines.1));
+    }
+    model.costs.push((space, number, formula));
+    Ok(())
+}
+
+fn table_source(reader: &Reader, item: &Item, table: &DeTable, name: &str, model: &Source) -> Result<String, TargetError> {
+    match table.get("source") {
+        Some(source) => source_name(reader, source, model),
+        None => reader.error(item.span(), format!("{name} has no source: say where its numbers come from")),
+    }
+}
+
+fn source_name(reader: &Reader, item: &Item, model: &Source) -> Result<String, TargetError> {
+    let name = reader.text("source", item)?;
+    if model.sources.contains_key(&name) {
+        return Ok(name);
+    }
+    let known: Vec<&str> = model.sources.keys().map(String::as_str).collect();
+    let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+    reader.error(item.span(), format!("[sources] of this file has no {name:?}; {known}"))
+}
