@@ -2,7 +2,7 @@
 
 use crate::model::Profile;
 use crate::target::Target;
-use cprof_instrument::classfile::instructions::Instructions;
+use cprof_instrument::classfile::instructions::{Instruction, Instructions};
 use cprof_instrument::classfile::{ClassFile, mutf8};
 use thiserror::Error;
 
@@ -47,12 +47,21 @@ pub struct Costs {
 impl Costs {
     /// The costs of a method's code.
     pub fn new(code: &[u8], at: usize, target: &dyn Target) -> Result<Costs, cprof_instrument::Error> {
+        Costs::by(code, at, |instruction| target.cost(instruction))
+    }
+
+    /// As [`Costs::new`], with any price.
+    pub fn by(
+        code: &[u8],
+        at: usize,
+        mut price: impl FnMut(&Instruction<'_>) -> u64,
+    ) -> Result<Costs, cprof_instrument::Error> {
         let mut costs = Costs { starts: Vec::new(), sums: vec![0] };
         let mut sum = 0i64;
         for instruction in Instructions::new(code, at) {
             let instruction = instruction?;
             costs.starts.push(instruction.bci);
-            sum = sum.wrapping_add(target.cost(&instruction) as i64);
+            sum = sum.wrapping_add(price(&instruction) as i64);
             costs.sums.push(sum);
         }
         Ok(costs)

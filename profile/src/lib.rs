@@ -9,6 +9,7 @@
 
 pub mod cache;
 pub mod code;
+pub mod cycles;
 pub mod file;
 pub mod flow;
 pub mod measure;

@@ -1,5 +1,6 @@
 //! The profile in memory: what one run counted, and everything needed to interpret it.
 
+use crate::cache::CacheSpec;
 use crate::flow::Flow;
 pub use cprof_instrument::Level;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,10 @@ pub struct Profile {
     pub nodes: Nodes,
     /// Where control left blocks abnormally, ordered by node.
     pub departures: Vec<Departure>,
+    /// Method caches that were simulated in the run.
+    pub caches: Vec<CacheSpec>,
+    /// Their outcomes, beside [`Profile::caches`].
+    pub misses: Vec<Misses>,
     /// What could not be counted.
     pub gaps: Vec<Gap>,
     /// What a reader of the numbers must know besides.
@@ -226,6 +231,15 @@ impl Nodes {
     pub fn site_of(&self, node: usize) -> u32 {
         self.site.get(node).copied().unwrap_or(0)
     }
+}
+
+/// A method cache's outcomes: per node, how often it missed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Misses {
+    /// When the context was entered: its own method was not in the cache.
+    pub entry: Vec<u64>,
+    /// When the context returned normally: its caller's method was not in the cache.
+    pub returns: Vec<u64>,
 }
 
 /// How control left a block other than along an edge.

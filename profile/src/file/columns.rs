@@ -90,6 +90,16 @@ impl<W: Write + Seek> ColumnWriter<W> {
         written
     }
 
+    /// A column of numbers that are mostly small, each in LEB128.
+    pub(super) fn packed(&mut self, name: &str, values: &[u64]) -> io::Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        values.iter().for_each(|&v| put_leb128(v, &mut buffer));
+        let written = self.bytes(name, &buffer, Some(FAST));
+        self.buffer = buffer;
+        written
+    }
+
     pub(super) fn finish(self) -> io::Result<W> {
         Ok(self.zip.finish()?)
     }
@@ -141,6 +151,25 @@ impl<'p, R: Read + Seek> ColumnReader<'p, R> {
             return Err(self.damaged(what));
         }
         Ok(bytes.chunks_exact(T::SIZE).map(T::get).collect())
+    }
+
+    /// A column of exactly `count` numbers in LEB128.
+    pub(super) fn packed(&mut self, name: &str, count: u64) -> Result<Vec<u64>, ReadError> {
+        // At most ten bytes each, at least one: so memory is bounded by what is there.
+        let bytes = self.bytes(name, count.saturating_mul(10))?;
+        if (bytes.len() as u64) < count {
+            return Err(self.damaged(format!("its entry {name} has fewer than the {count} numbers it should have")));
+        }
+        let mut rest = &bytes[..];
+        let mut numbers = Vec::with_capacity(count as usize);
+        for _ in 0..count {
+            let number = get_leb128(&mut rest);
+            numbers.push(number.ok_or_else(|| self.damaged(format!("its entry {name} ends in the middle of a number")))?);
+        }
+        if !rest.is_empty() {
+            return Err(self.damaged(format!("its entry {name} has more than the {count} numbers it should have")));
+        }
+        Ok(numbers)
     }
 }
 

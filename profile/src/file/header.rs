@@ -1,5 +1,6 @@
 //! The header, entry `cprof.json`: first in the file, not compressed, so that it can be seen with any tool.
 
+use crate::cache::CacheSpec;
 use crate::model::{Profile, RunFacts};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,9 @@ pub(super) struct Header {
     pub counts: Counts,
     #[serde(default)]
     pub run: RunFacts,
+    /// Method caches that were simulated; their outcomes are in `misses/<position>/…`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<CacheSpec>,
     #[serde(default)]
     pub warnings: Vec<String>,
 }
@@ -65,6 +69,7 @@ impl Header {
                 gaps: profile.gaps.len() as u32,
             },
             run: profile.run.clone(),
+            caches: profile.caches.clone(),
             warnings: profile.warnings.clone(),
         }
     }

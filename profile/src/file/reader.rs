@@ -1,11 +1,12 @@
 //! Reading, with every length, number and reference checked.
 
-use super::columns::{ColumnReader, get_leb128};
+use super::columns::ColumnReader;
 use super::header::{Counts, ENTRY, FORMAT, Header, VERSION};
 use super::ReadError;
+use crate::cache::CacheSpec;
 use crate::flow::{Block, Edge, EdgeKind, Flow};
 use crate::model::{
-    Class, Departure, DepartureKind, Method, Native, NativeSite, Nodes, Profile, Thread, level_from_number, special,
+    Class, Departure, DepartureKind, Method, Misses, Native, NativeSite, Nodes, Profile, Thread, level_from_number, special,
 };
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -120,6 +121,8 @@ fn contents<R: Read + Seek>(r: &mut ColumnReader<'_, R>, header: Header) -> Resu
     profile.threads = read_threads(r, &strings, threads as usize)?;
     profile.nodes = read_nodes(r, &profile, nodes as usize)?;
     profile.departures = read_departures(r, departures as usize, nodes)?;
+    profile.caches = header.caches;
+    profile.misses = read_misses(r, &profile.caches, nodes)?;
     Ok(profile)
 }
 
@@ -276,20 +279,24 @@ fn read_nodes<R: Read + Seek>(r: &mut ColumnReader<'_, R>, profile: &Profile, co
     if threads.next().is_some() {
         return Err(r.damaged("it has threads without contexts"));
     }
-    // At most ten bytes each, at least one: so memory is bounded by what is there.
-    let packed = r.bytes("nodes/counters.leb128", end.saturating_mul(10))?;
-    if (packed.len() as u64) < end {
-        return Err(r.damaged("it has fewer counters than its contexts need"));
-    }
-    let mut rest = &packed[..];
-    nodes.counters.reserve_exact(end as usize);
-    for _ in 0..end {
-        nodes.counters.push(get_leb128(&mut rest).ok_or_else(|| r.damaged("its counters end in the middle of a number"))?);
-    }
-    if !rest.is_empty() {
-        return Err(r.damaged("it has more counters than its contexts need"));
-    }
+    nodes.counters = r.packed("nodes/counters.leb128", end)?;
     Ok(nodes)
+}
+
+fn read_misses<R: Read + Seek>(r: &mut ColumnReader<'_, R>, caches: &[CacheSpec], nodes: u32) -> Result<Vec<Misses>, ReadError> {
+    let mut outcomes = Vec::new();
+    for (i, cache) in caches.iter().enumerate() {
+        if let Some(problem) = cache.problem() {
+            return Err(r.damaged(format!("its method cache {i} cannot be: {problem}")));
+        }
+        if caches[..i].contains(cache) {
+            return Err(r.damaged(format!("its method cache {cache} is there twice")));
+        }
+        let entry = r.packed(&format!("misses/{i}/entry.leb128"), nodes.into())?;
+        let returns = r.packed(&format!("misses/{i}/return.leb128"), nodes.into())?;
+        outcomes.push(Misses { entry, returns });
+    }
+    Ok(outcomes)
 }
 
 fn counters_of(profile: &Profile, method: u32) -> Option<u16> {

@@ -1,6 +1,6 @@
 //! Writing.
 
-use super::columns::{ColumnWriter, FAST, put_leb128};
+use super::columns::{ColumnWriter, FAST};
 use super::header::{ENTRY, Header};
 use super::WriteError;
 use crate::model::{Profile, level_number};
@@ -137,9 +137,11 @@ pub fn write_to<W: Write + Seek>(out: W, profile: &Profile) -> io::Result<W> {
     if p.run.sites {
         w.column("nodes/site.u32", p.nodes.site.iter().copied())?;
     }
-    let mut counters = Vec::with_capacity(p.nodes.counters.len() + p.nodes.counters.len() / 4);
-    p.nodes.counters.iter().for_each(|&c| put_leb128(c, &mut counters));
-    w.bytes("nodes/counters.leb128", &counters, Some(FAST))?;
+    w.packed("nodes/counters.leb128", &p.nodes.counters)?;
+    for (i, misses) in p.misses.iter().enumerate() {
+        w.packed(&format!("misses/{i}/entry.leb128"), &misses.entry)?;
+        w.packed(&format!("misses/{i}/return.leb128"), &misses.returns)?;
+    }
 
     w.column("departures/node.u32", p.departures.iter().map(|d| d.node))?;
     w.column("departures/bci.u16", p.departures.iter().map(|d| d.bci as u16))?;

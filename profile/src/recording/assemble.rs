@@ -6,7 +6,7 @@ use super::resolve::Hierarchy;
 use crate::code::text;
 use crate::file::{self, WriteError};
 use crate::flow::{Block, Edge, EdgeKind, Flow};
-use crate::model::{Class, Departure, Gap, Method, Nodes, Profile, RunFacts, Thread, special};
+use crate::model::{Class, Departure, Gap, Method, Misses, Nodes, Profile, RunFacts, Thread, special};
 use cprof_instrument::abi::kind;
 use cprof_instrument::classfile::ClassFile;
 use rustc_hash::FxHashMap;
@@ -97,6 +97,8 @@ impl<'a> Assembly<'_, 'a> {
         const OUTSIDE: u32 = u32::MAX;
         const MISFIT: u32 = u32::MAX - 1;
         let count = capture.nodes();
+        self.profile.caches.clone_from(&capture.caches);
+        self.profile.misses = vec![Misses::default(); capture.caches.len()];
         let mut new_index = vec![OUTSIDE; count];
         let mut nodes = Nodes { starts: vec![0], ..Nodes::default() };
         nodes.method.reserve(count);
@@ -144,6 +146,11 @@ impl<'a> Assembly<'_, 'a> {
                 }
             };
             new_index[old] = index;
+            for (i, misses) in self.profile.misses.iter_mut().enumerate() {
+                let captured = capture.misses.get(i);
+                misses.entry.push(captured.and_then(|c| c.entry.get(old)).copied().unwrap_or(0));
+                misses.returns.push(captured.and_then(|c| c.returns.get(old)).copied().unwrap_or(0));
+            }
             nodes.method.push(method);
             nodes.parent.push(parent);
             if self.profile.run.sites {

@@ -6,7 +6,8 @@
 
 use super::memory::{Memory, Window};
 use super::stacks::{self, Stack};
-use crate::model::DepartureKind;
+use crate::cache::CacheSpec;
+use crate::model::{DepartureKind, Misses};
 use cprof_instrument::abi::{self, header, kind, node, root};
 use rustc_hash::FxHashMap;
 use std::time::Duration;
@@ -19,6 +20,10 @@ pub struct Capture {
     pub trees: Vec<CapturedTree>,
     /// Calls that found no room.
     pub lost_calls: u64,
+    /// Method caches that the agent simulated; it says so after the capture, with their outcomes in `misses`.
+    pub caches: Vec<CacheSpec>,
+    /// Beside `caches`: per node of the capture ([`Capture::nodes`]), how often it missed.
+    pub misses: Vec<Misses>,
     /// What was wrong with the arena.
     pub warnings: Vec<String>,
     /// Bits of `abi::header::FLAGS`.
@@ -334,10 +339,18 @@ impl Capture {
     fn add(&mut self, other: &Capture, sign: i64) {
         for (i, reference) in other.reference.iter().enumerate() {
             let Some(&mine) = self.index.get(reference) else { continue };
-            let mine = self.starts[mine as usize]..self.starts[mine as usize + 1];
+            let node = mine as usize;
+            let mine = self.starts[node]..self.starts[node + 1];
             let theirs = other.starts[i]..other.starts[i + 1];
             for (a, &b) in self.counters[mine].iter_mut().zip(&other.counters[theirs]) {
                 *a = if sign < 0 { a.wrapping_sub(b) } else { a.wrapping_add(b) };
+            }
+            for (ours, theirs) in self.misses.iter_mut().zip(&other.misses) {
+                for (a, b) in [(&mut ours.entry, &theirs.entry), (&mut ours.returns, &theirs.returns)] {
+                    if let (Some(a), Some(&b)) = (a.get_mut(node), b.get(i)) {
+                        *a = if sign < 0 { a.wrapping_sub(b) } else { a.wrapping_add(b) };
+                    }
+                }
             }
         }
         for &(node, place, count) in &other.departures {

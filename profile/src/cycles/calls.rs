@@ -1,0 +1,127 @@
+//! By which instruction a context was called.
+//!
+//! A call selects a method of the name and descriptor that its call site names (JVMS §5.4.6), so a context whose caller has
+//! no such call site was called by the JVM or from native code. Where a caller has several such sites of different kinds,
+//! `static` decides for some, and the recorded call site (`sites=on`) for all.
+//!
+//! Method handles and `invokedynamic` call without naming the method. They are taken to have called a context
+//! that no other site explains, if it belongs to the library that implements them, or if the caller does.
+
+use crate::code::{CodeError, for_each_method, text};
+use crate::model::Profile;
+use crate::target::InvokeKind;
+use cprof_instrument::classfile::access;
+use cprof_instrument::classfile::instructions::Instructions;
+use rustc_hash::FxHashMap;
+
+/// How one method's contexts were called from another's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    /// By an instruction of this kind, or by the VM.
+    Kind(InvokeKind),
+    /// By several kinds of instruction at these sites, (bytecode index, kind), and counts cannot be told apart by callee.
+    Several(Vec<(u32, InvokeKind)>),
+}
+
+/// A call site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Site {
+    /// Bytecode index.
+    bci: u32,
+    /// Kind of instruction.
+    kind: InvokeKind,
+    /// Name and descriptor of the method.
+    callee: (String, String),
+    names: Names,
+}
+
+/// Whether a site names the method it calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    Callee,
+    /// `invokedynamic`, and method handles called from Java code: their adapters run first.
+    Adapter,
+    /// The last call within an adapter: any method at all.
+    Anything,
+}
+
+/// The call sites of all methods.
+pub struct CallSites {
+    by_method: Vec<Vec<Site>>,
+    known: FxHashMap<(u32, u32, u32), Caller>,
+}
+
+impl CallSites {
+    /// Reads them out of the profile's classes.
+    pub fn read(profile: &Profile) -> Result<CallSites, CodeError> {
+        let mut by_method = vec![Vec::new(); profile.methods.len()];
+        for_each_method(profile, |m, class, method| {
+            let fail = |e: cprof_instrument::Error| CodeError { class: class.name_str().into_owned(), reason: e.to_string() };
+            let Some(code) = class.code(method).map_err(fail)? else { return Ok(()) };
+            for instruction in Instructions::new(code.bytes, code.at) {
+                let instruction = instruction.map_err(fail)?;
+                let Some(kind) = InvokeKind::of_opcode(instruction.opcode) else { continue };
+                let mut site = Site { bci: instruction.bci, kind, callee: (String::new(), String::new()), names: Names::Adapter };
+                if kind != InvokeKind::Dynamic {
+                    let member = class.pool.member(instruction.u2()).map_err(fail)?;
+                    site.callee = (text(member.name), text(member.descriptor));
+                    site.names = names(member.class, member.name);
+                }
+                by_method[m].push(site);
+            }
+            Ok(())
+        })?;
+        Ok(CallSites { by_method, known: FxHashMap::default() })
+    }
+
+    /// The kind of a method's first call of that name; `site`: bci + 1 of the call, 0 when sites were not distinguished.
+    pub fn kind_of_call(&self, method: u32, site: u32, name: &str, descriptor: &str) -> Option<InvokeKind> {
+        let fits = |s: &&Site| (site == 0 || s.bci + 1 == site) && s.callee.0 == name && s.callee.1 == descriptor;
+        self.by_method[method as usize].iter().find(fits).map(|s| s.kind)
+    }
+
+    /// How contexts of `callee` below `caller` were called; `site`: bci + 1, 0 when sites were not distinguished.
+    pub fn caller(&mut self, profile: &Profile, caller: u32, callee: u32, site: u32) -> &Caller {
+        let sites = &self.by_method[caller as usize];
+        self.known.entry((caller, callee, site)).or_insert_with(|| classify(profile, caller, callee, site, sites))
+    }
+}
+
+/// Signature-polymorphic methods (JVMS §2.9.3) and the linkers that adapters end with.
+fn names(class: &[u8], name: &[u8]) -> Names {
+    match class {
+        b"java/lang/invoke/MethodHandle" if name == b"invokeBasic" || name.starts_with(b"linkTo") => Names::Anything,
+        b"java/lang/invoke/MethodHandle" if name == b"invoke" || name == b"invokeExact" => Names::Adapter,
+        b"java/lang/invoke/VarHandle" => Names::Adapter,
+        _ => Names::Callee,
+    }
+}
+
+fn classify(profile: &Profile, caller: u32, callee: u32, site: u32, sites: &[Site]) -> Caller {
+    let callee = &profile.methods[callee as usize];
+    let class = &profile.classes[callee.class as usize];
+    let is_static = callee.access & access::STATIC != 0;
+    let at_site = |s: &&Site| site == 0 || s.bci + 1 == site;
+    let named = |s: &&Site| {
+        s.names == Names::Callee
+            && (s.callee.0.as_str(), s.callee.1.as_str()) == (callee.name.as_str(), callee.descriptor.as_str())
+            && (s.kind == InvokeKind::Static) == is_static
+    };
+    // The library that implements method handles; the JVM calls the linker of call sites itself.
+    let adapter = class.name.starts_with("java/lang/invoke/") && class.name != "java/lang/invoke/MethodHandleNatives";
+    let in_library = profile.classes[profile.methods[caller as usize].class as usize].name.starts_with("java/lang/invoke/");
+    let unnamed = |s: &&Site| match s.names {
+        Names::Callee => false,
+        Names::Adapter => adapter,
+        Names::Anything => in_library && callee.name != "<clinit>",
+    };
+    let mut found: Vec<&Site> = sites.iter().filter(at_site).filter(named).collect();
+    if found.is_empty() {
+        found = sites.iter().filter(at_site).filter(unnamed).collect();
+    }
+    match found.first() {
+        None => Caller::Kind(InvokeKind::Vm),
+        Some(first) if found.iter().all(|s| s.kind == first.kind) => Caller::Kind(first.kind),
+        Some(_) => Caller::Several(found.iter().map(|s| (s.bci, s.kind)).collect()),
+    }
+}

@@ -1,0 +1,277 @@
+//! Adding up.
+
+use super::calls::{CallSites, Caller};
+use super::outcomes::{NotSimulated, Outcomes};
+use super::rules::{Rule, rules};
+use super::{Metrics, Options};
+use crate::cache::CacheSpec;
+use crate::code::CodeError;
+use crate::measure::{ByNode, Measures};
+use crate::model::{Profile, special};
+use crate::natives::NativeCalls;
+use crate::target::{CycleEstimator, InvokeKind, TargetError};
+use rustc_hash::FxHashMap;
+use thiserror::Error;
+
+/// Why there are no cycles.
+#[derive(Debug, Error)]
+pub enum EvaluateError {
+    /// The profile's classes.
+    #[error(transparent)]
+    Code(#[from] CodeError),
+    /// The model.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The cache.
+    #[error(transparent)]
+    NotSimulated(#[from] NotSimulated),
+}
+
+/// A profile on a processor.
+#[derive(Debug, Clone, Default)]
+pub struct Evaluation {
+    /// Per node, a column beside [`Nodes`](crate::model::Nodes).
+    pub nodes: Vec<Metrics>,
+    /// The method cache whose outcomes were taken.
+    pub cache: Option<CacheSpec>,
+    /// What a reader must know: approximations that were needed.
+    pub notes: Vec<String>,
+}
+
+/// Costs of calls and returns, each asked for once.
+struct Prices<'e> {
+    estimator: &'e dyn CycleEstimator,
+    invokes: FxHashMap<(InvokeKind, Option<u32>), u64>,
+    returns: FxHashMap<(u8, Option<u32>), u64>,
+}
+
+impl Prices<'_> {
+    fn invoke(&mut self, kind: InvokeKind, miss: Option<u32>) -> Result<u64, TargetError> {
+        if let Some(cost) = self.invokes.get(&(kind, miss)) {
+            return Ok(*cost);
+        }
+        let cost = self.estimator.invoke(kind, miss)?;
+        self.invokes.insert((kind, miss), cost);
+        Ok(cost)
+    }
+
+    fn leave(&mut self, opcode: u8, miss: Option<u32>) -> Result<u64, TargetError> {
+        if let Some(cost) = self.returns.get(&(opcode, miss)) {
+            return Ok(*cost);
+        }
+        let cost = self.estimator.leave(opcode, miss)?;
+        self.returns.insert((opcode, miss), cost);
+        Ok(cost)
+    }
+
+    /// Calls of which some missed a method of so many words.
+    fn calls(&mut self, kind: InvokeKind, calls: u64, misses: u64, words: u32) -> Result<u64, TargetError> {
+        let hits = calls.saturating_sub(misses).saturating_mul(self.invoke(kind, None)?);
+        let missed = if misses == 0 { 0 } else { misses.saturating_mul(self.invoke(kind, Some(words))?) };
+        Ok(hits.saturating_add(missed))
+    }
+
+    /// What misses cost more than hits.
+    fn extra(&mut self, kind: InvokeKind, misses: u64, words: u32) -> Result<u64, TargetError> {
+        let hits = misses.saturating_mul(self.invoke(kind, None)?);
+        Ok(self.calls(kind, misses, misses, words)?.saturating_sub(hits))
+    }
+}
+
+/// Calls whose kinds only the caller's counts can tell.
+#[derive(Default)]
+struct Mixed {
+    sites: Vec<(u32, InvokeKind)>,
+    calls: u64,
+    /// (misses, words)
+    misses: Vec<(u64, u32)>,
+}
+
+struct Work<'a> {
+    profile: &'a Profile,
+    rules: Vec<Option<Rule>>,
+    sites: CallSites,
+    prices: Prices<'a>,
+    out: Vec<Metrics>,
+    /// By caller's node and first possible site.
+    mixed: FxHashMap<(u32, u32), Mixed>,
+    without_upcalls: bool,
+}
+
+/// Evaluates every node. `measures` and `natives` are those of the same profile.
+///
+/// A profile whose contexts were bounded or folded no longer tells who called whom. There, calls are charged where their
+/// instructions were executed, less those that reached native methods; calls by the JVM cannot be told apart.
+pub fn evaluate(
+    profile: &Profile,
+    measures: &Measures,
+    natives: &[NativeCalls],
+    estimator: &dyn CycleEstimator,
+    options: &Options,
+) -> Result<Evaluation, EvaluateError> {
+    let cache = options.cache.unwrap_or_else(|| estimator.cache());
+    let outcomes = Outcomes::of(profile, cache)?;
+    let callers_known = !profile.run.bounded && !profile.run.folded;
+    let by_execution = |kind| if callers_known { Ok(0) } else { estimator.invoke(kind, None) };
+    let mut work = Work {
+        profile,
+        rules: rules(profile, estimator, &by_execution)?,
+        sites: CallSites::read(profile)?,
+        prices: Prices { estimator, invokes: FxHashMap::default(), returns: FxHashMap::default() },
+        out: vec![Metrics::default(); profile.nodes.len()],
+        mixed: FxHashMap::default(),
+        without_upcalls: options.without_upcalls,
+    };
+    let mut departures = ByNode::new(&profile.departures);
+    for node in 0..profile.nodes.len() {
+        let gone = departures.of(node);
+        if profile.nodes.method[node] < special::FIRST {
+            work.node(node, gone, measures.calls[node], outcomes, callers_known)?;
+        }
+    }
+    let mixed = work.mixed_calls()?;
+    if !callers_known {
+        work.take_out_natives(natives)?;
+    }
+    let mut notes = Vec::new();
+    if mixed > 0 {
+        notes.push(format!(
+            "{mixed} contexts called a method through several kinds of call sites; what its misses cost is that of the most frequent kind. Recorded with call sites (sites=on) it is exact"
+        ));
+    }
+    if !callers_known {
+        notes.push(
+            "contexts were bounded or folded, so that callers are not always known: calls are charged where their instructions were executed, calls by the JVM are left out, misses are charged by the callers that were recorded"
+                .to_owned(),
+        );
+    }
+    Ok(Evaluation { nodes: work.out, cache: Some(cache), notes })
+}
+
+impl Work<'_> {
+    fn node(
+        &mut self,
+        node: usize,
+        gone: std::ops::Range<usize>,
+        calls: u64,
+        outcomes: Outcomes,
+        callers_known: bool,
+    ) -> Result<(), EvaluateError> {
+        let profile = self.profile;
+        let callee = profile.nodes.method[node];
+        let Some(rule) = &self.rules[callee as usize] else { return Ok(()) };
+        let own = rule.own(&profile.methods[callee as usize], profile.nodes.counters_of(node), &profile.departures[gone]);
+        let (words, return_opcode) = (rule.words, rule.return_opcode());
+        let parent = profile.nodes.parent[node] as usize;
+        let caller = profile.nodes.method[parent];
+        // A thread's first method returns to no method.
+        let returns = if caller == special::ROOT { 0 } else { own.returns };
+        let (entry_misses, return_misses) = match outcomes {
+            Outcomes::AllHit => (0, 0),
+            Outcomes::AllMiss => (calls, returns),
+            Outcomes::Simulated(at) => (profile.misses[at].entry[node], profile.misses[at].returns[node]),
+        };
+        // Where the caller was folded away, its size is not known; the callee's own stands in.
+        let caller_words = self.rules.get(caller as usize).and_then(Option::as_ref).map_or(words, |r| r.words);
+        let mut cycles = own.cycles;
+        if return_misses > 0 && caller != special::ROOT {
+            let missed = return_misses.saturating_mul(self.prices.leave(return_opcode, Some(caller_words))?);
+            let hit = return_misses.saturating_mul(self.prices.leave(return_opcode, None)?);
+            cycles = cycles.saturating_add(missed).saturating_sub(hit);
+        }
+        let lookups = calls.saturating_add(returns);
+        let own = Metrics { cycles, estimated: own.estimated, upcalls: 0, entry_misses, return_misses, lookups };
+        self.out[node].add(&own);
+        // A thread's first method was not called; nor was one that root= chose, as far as the recording goes.
+        if caller == special::ROOT {
+            return Ok(());
+        }
+        if !callers_known {
+            return self.misses_of_unknown_callers(node, parent, entry_misses, words);
+        }
+        let site = profile.nodes.site_of(node);
+        match self.sites.caller(profile, caller, callee, site) {
+            Caller::Kind(InvokeKind::Vm) if self.without_upcalls => {}
+            Caller::Kind(kind) => {
+                let kind = *kind;
+                let cycles = self.prices.calls(kind, calls, entry_misses, words)?;
+                let upcalls = if kind == InvokeKind::Vm { cycles } else { 0 };
+                self.out[parent].add(&Metrics { cycles, upcalls, ..Metrics::default() });
+            }
+            Caller::Several(sites) => {
+                let mixed = self.mixed.entry((parent as u32, sites[0].0)).or_default();
+                mixed.sites.clone_from(sites);
+                mixed.calls += calls;
+                if entry_misses > 0 {
+                    mixed.misses.push((entry_misses, words));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn misses_of_unknown_callers(&mut self, node: usize, parent: usize, misses: u64, words: u32) -> Result<(), EvaluateError> {
+        let (caller, callee) = (self.profile.nodes.method[parent], self.profile.nodes.method[node]);
+        let (kind, charged) = if caller < special::FIRST {
+            match self.sites.caller(self.profile, caller, callee, 0) {
+                Caller::Kind(kind) => (*kind, parent),
+                Caller::Several(sites) => (sites[0].1, parent),
+            }
+        } else {
+            (InvokeKind::Vm, node)
+        };
+        let cycles = self.prices.extra(kind, misses, words)?;
+        self.out[charged].add(&Metrics { cycles, ..Metrics::default() });
+        Ok(())
+    }
+
+    /// Charges calls of several kinds by how often each site was executed. Answers how many contexts made such calls that missed.
+    fn mixed_calls(&mut self) -> Result<usize, EvaluateError> {
+        let profile = self.profile;
+        let mut missed = 0;
+        for ((caller, _), mixed) in std::mem::take(&mut self.mixed) {
+            let node = caller as usize;
+            let method = profile.nodes.method[node];
+            let Some(rule) = &self.rules[method as usize] else { continue };
+            let first = profile.departures.partition_point(|d| d.node < caller);
+            let gone = &profile.departures[first..];
+            let gone = &gone[..gone.partition_point(|d| d.node == caller)];
+            let mut kinds = [0u64; InvokeKind::ALL.len()];
+            for (bci, kind) in &mixed.sites {
+                kinds[*kind as usize] += rule.executions(&profile.methods[method as usize], profile.nodes.counters_of(node), gone, *bci);
+            }
+            // Executions that called nobody recorded: on null, or of a native method. Statically bound ones cannot have.
+            let mut surplus = kinds.iter().sum::<u64>().saturating_sub(mixed.calls);
+            for kind in [InvokeKind::Virtual, InvokeKind::Interface, InvokeKind::Dynamic, InvokeKind::Special, InvokeKind::Static] {
+                let less = surplus.min(kinds[kind as usize]);
+                kinds[kind as usize] -= less;
+                surplus -= less;
+            }
+            let mut cycles = 0u64;
+            for kind in InvokeKind::ALL {
+                cycles = cycles.saturating_add(self.prices.calls(kind, kinds[kind as usize], 0, 0)?);
+            }
+            // The first of the most frequent.
+            let most = InvokeKind::ALL.into_iter().rev().max_by_key(|k| kinds[*k as usize]).unwrap_or(InvokeKind::Vm);
+            for (misses, words) in &mixed.misses {
+                cycles = cycles.saturating_add(self.prices.extra(most, *misses, *words)?);
+            }
+            missed += usize::from(!mixed.misses.is_empty() && kinds.iter().filter(|k| **k > 0).count() > 1);
+            self.out[node].add(&Metrics { cycles, ..Metrics::default() });
+        }
+        Ok(missed)
+    }
+
+    fn take_out_natives(&mut self, natives: &[NativeCalls]) -> Result<(), EvaluateError> {
+        for call in natives {
+            let native = &self.profile.natives[call.native as usize];
+            let method = self.profile.nodes.method[call.node as usize];
+            if let Some(kind) = self.sites.kind_of_call(method, call.site, &native.name, &native.descriptor) {
+                let cycles = self.prices.calls(kind, call.calls, 0, 0)?;
+                let out = &mut self.out[call.node as usize];
+                out.cycles = out.cycles.saturating_sub(cycles);
+            }
+        }
+        Ok(())
+    }
+}

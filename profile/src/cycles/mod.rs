@@ -1,0 +1,62 @@
+//! Cycles: what a recorded run costs on a processor.
+//!
+//! Per context, cycles are those of its bytecodes, by block counts; of the calls it made, by kind; and of its returns. So
+//! everything but method cache outcomes follows from the recording, for any processor. What a miss costs more than a hit
+//! depends on the size of the method loaded: an entry miss, recorded at the callee, is charged to the caller, and a return
+//! miss to the method that returns, with the size of the method returned to (Binder et al. 2009).
+//!
+//! [`calls`] finds out how a context was called, [`evaluate()`] adds up.
+
+pub mod calls;
+mod evaluate;
+mod outcomes;
+mod rules;
+
+pub use evaluate::{EvaluateError, Evaluation, evaluate};
+pub use outcomes::{NotSimulated, Outcomes};
+
+use crate::cache::CacheSpec;
+
+/// A context on a processor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Metrics {
+    /// Cycles of its bytecodes, the calls it made, and its returns.
+    pub cycles: u64,
+    /// Those of them that are averages: bytecodes executed in software, or of unknown cost.
+    pub estimated: u64,
+    /// Those of them that are calls the JVM or native code made: class initialisers, class loaders, reflection, callbacks.
+    pub upcalls: u64,
+    /// Times it was entered and not in the method cache.
+    pub entry_misses: u64,
+    /// Times it returned and its caller was not in the method cache.
+    pub return_misses: u64,
+    /// Lookups: entries, and normal returns to a caller.
+    pub lookups: u64,
+}
+
+impl Metrics {
+    /// Adds another context's.
+    pub fn add(&mut self, other: &Metrics) {
+        self.cycles = self.cycles.saturating_add(other.cycles);
+        self.estimated = self.estimated.saturating_add(other.estimated);
+        self.upcalls = self.upcalls.saturating_add(other.upcalls);
+        self.entry_misses = self.entry_misses.saturating_add(other.entry_misses);
+        self.return_misses = self.return_misses.saturating_add(other.return_misses);
+        self.lookups = self.lookups.saturating_add(other.lookups);
+    }
+
+    /// The share of lookups that found their method; none when there were no lookups.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let misses = self.entry_misses.saturating_add(self.return_misses);
+        (self.lookups > 0).then(|| 1.0 - misses as f64 / self.lookups as f64)
+    }
+}
+
+/// What to evaluate.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// The method cache; the processor's own when none is given.
+    pub cache: Option<CacheSpec>,
+    /// Leave out what calls by the JVM and by native code cost the one who is interrupted by them.
+    pub without_upcalls: bool,
+}
