@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+/// The classes of the runtime; their common constants are compiled into them.
+const RUNTIME: [&str; 4] = ["CProfRuntime", "CProfTree", "CProfThreads", "CProfMemory"];
 /// Class files that JDK 17 and later load.
 const RELEASE: &str = "17";
 
@@ -13,18 +15,20 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let javac = javac();
     let runtime = out.join("runtime");
-    // java.lang.CProfRuntime is compiled as a part of java.base, where it will live; stubs stand for classes that only
+    // java.lang.CProfRuntime and its helpers are compiled as a part of java.base, where it will live; stubs stand for classes that only
     // newer JDKs have.
     let mut command = compiler(&javac, &runtime);
     command.arg("--patch-module").arg("java.base=runtime-java/src:runtime-java/stubs");
-    run(command.arg("runtime-java/src/java/lang/CProfRuntime.java"));
+    run(command.arg("runtime-java/src/java/lang/CProfLayout.java").args(RUNTIME.map(|name| format!("runtime-java/src/java/lang/{name}.java"))));
     let connected = out.join("connected");
     let mut command = compiler(&javac, &connected);
     let mut patch = std::ffi::OsString::from("java.base=");
     patch.push(&runtime);
     command.arg("--patch-module").arg(patch);
     run(command.arg("runtime-java/connected/cprof/CProf.java"));
-    copy(&runtime.join("java/lang/CProfRuntime.class"), &out.join("CProfRuntime.class"));
+    for name in RUNTIME {
+        copy(&runtime.join(format!("java/lang/{name}.class")), &out.join(format!("{name}.class")));
+    }
     copy(&connected.join("cprof/CProf.class"), &out.join("CProf.class"));
 }
 

@@ -97,7 +97,7 @@ impl Classes {
     pub fn weave_loaded(&self, jni: Option<Jni>, loader: jobject, name: Option<&str>, bytes: &[u8]) -> Option<Vec<u8>> {
         match name {
             Some(runtime::API_NAME) => return Some(runtime::API.to_vec()),
-            Some(name) if policy::is_own(name) => return None,
+            Some(name) if runtime::is_own(name) => return None,
             _ => {}
         }
         self.weave(jni, loader, bytes, false).0

@@ -77,10 +77,10 @@ unsafe extern "C" fn vm_start(_env: *mut RawEnv, jni: *mut JNIEnv) {
         let agent = Agent::get()?;
         // SAFETY: jni is this callback's.
         let jni = unsafe { Jni::new(jni) }?;
-        let class = runtime::class(agent.arena.base(), &agent.options, agent.feature >= VIRTUAL_THREADS)?;
-        let name = CString::new(abi::RUNTIME).ok()?;
-        if jni.define_boot_class(&name, &class).is_none() {
-            message("the runtime class cannot be defined: this JVM cannot be profiled, and it cannot start either now");
+        for (name, class) in runtime::classes(agent.arena.base(), &agent.options, agent.feature >= VIRTUAL_THREADS)? {
+            if jni.define_boot_class(&CString::new(name).ok()?, &class).is_none() {
+                message(&format!("{name} cannot be defined: this JVM cannot be profiled, and it cannot start either now"));
+            }
         }
         Some(())
     });

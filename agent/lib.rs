@@ -2,7 +2,7 @@
 //!
 //! This file holds what the VM calls by name. The rooms: [`options`]; [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the
 //! events; [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`hidden`],
-//! [`thread_fields`] and [`seeds`], the way of a class into the VM; [`runtime`], the Java class that woven code calls; [`arena`],
+//! [`thread_fields`] and [`seeds`], the way of a class into the VM; [`runtime`], the Java classes that woven code calls; [`arena`],
 //! [`directory`] and [`class_log`], where a recording lives; [`stacks`] and [`dump`], how it becomes a profile.
 
 mod arena;
@@ -146,8 +146,8 @@ unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
     let (arena, log, directory) = recording(&options, pid, started)?;
     let arena: &'static Arena = Box::leak(Box::new(arena));
     let log: &'static ClassLog = Box::leak(Box::new(log));
-    if runtime::class(arena.base(), &options, true).is_none() {
-        return Err("the runtime class in this agent does not belong to it; build cprof again".to_owned());
+    if runtime::classes(arena.base(), &options, true).is_none() {
+        return Err("the runtime classes in this agent do not belong to it; build cprof again".to_owned());
     }
     hooks::add_capabilities(jvmti, feature)?;
     for flags::Missing(what) in flags::set(vm, feature)? {

@@ -2,8 +2,6 @@
 
 use crate::intrinsics;
 use crate::options::Options;
-use crate::runtime;
-use cprof_instrument::abi;
 use cprof_instrument::classfile::{ClassFile, Method};
 use cprof_instrument::weave::Treatment;
 
@@ -29,11 +27,6 @@ const NEVER: &[(&str, &str, &str)] = &[
 ];
 
 const BARE_FINALIZER: &str = "an empty finalize(), which the JVM must see to be empty";
-
-/// Classes that are never touched and never listed: cprof's own.
-pub fn is_own(class: &str) -> bool {
-    class == abi::RUNTIME || class == runtime::API_NAME
-}
 
 /// What to do with methods, for one run.
 pub struct Policy {

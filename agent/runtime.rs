@@ -1,16 +1,32 @@
-//! The runtime class: its bytes, with the constants of this run written into them.
+//! The classes of the runtime: their bytes, with the constants of this run written into them.
 
 use crate::options::Options;
+use cprof_instrument::abi;
 
-/// The class file as `build.rs` compiled it from `runtime-java/`.
-pub const TEMPLATE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/CProfRuntime.class"));
+/// A class file as `build.rs` compiled it.
+macro_rules! embedded {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".class"))
+    };
+}
+
+/// The classes of `runtime-java/src`, by internal name; the first is the one that woven code calls.
+const CLASSES: [(&str, &[u8]); 4] = [
+    (abi::RUNTIME, embedded!("CProfRuntime")),
+    ("java/lang/CProfTree", embedded!("CProfTree")),
+    ("java/lang/CProfThreads", embedded!("CProfThreads")),
+    ("java/lang/CProfMemory", embedded!("CProfMemory")),
+];
 /// What takes the place of the public API's class.
-pub const API: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/CProf.class"));
+pub const API: &[u8] = embedded!("CProf");
 /// Internal name of the public API's class.
 pub const API_NAME: &str = "cprof/CProf";
 
-/// Placeholders in the source of the runtime.
+/// Placeholders, see CProfLayout.java.
 const BASE: u64 = 0x7C0F_BA5E_ADD8_E550;
+const JUNK_NODE: u64 = BASE + 1;
+const JUNK_LEAF: u64 = BASE + 2;
+const EARLY_NODE: u64 = BASE + 3;
 const SITES: u32 = 0x7C0F_0001;
 const FOLD: u32 = 0x7C0F_0002;
 const ROOTS: u32 = 0x7C0F_0003;
@@ -18,23 +34,43 @@ const MAX_NODES: u32 = 0x7C0F_0004;
 const VIRTUAL: u32 = 0x7C0F_0005;
 const DEPTH: u32 = 0x7C0F_0006;
 
-/// The runtime class for an arena at `base`. `None` if a placeholder is missing: the class was not built from the source
-/// that belongs to this agent.
-pub fn class(base: u64, options: &Options, virtual_threads: bool) -> Option<Vec<u8>> {
+/// Whether a class is one of these.
+pub fn is_own(class: &str) -> bool {
+    CLASSES.iter().any(|&(name, _)| name == class)
+}
+
+/// The classes for an arena at `base`, by internal name. `None` if a placeholder is missing: the classes were not built from
+/// the source that belongs to this agent.
+pub fn classes(base: u64, options: &Options, virtual_threads: bool) -> Option<Vec<(&'static str, Vec<u8>)>> {
     let switch = |on: bool| 1 + u32::from(on);
-    let mut bytes = TEMPLATE.to_vec();
-    put(&mut bytes, 5, &BASE.to_be_bytes(), &base.to_be_bytes())?;
-    for (placeholder, value) in [
+    let longs = [
+        (BASE, base),
+        (JUNK_NODE, base + abi::JUNK),
+        (JUNK_LEAF, base + abi::JUNK - abi::node::LEAF_BIAS),
+        (EARLY_NODE, base + abi::header::EARLY),
+    ];
+    let ints = [
         (SITES, switch(options.sites)),
         (FOLD, switch(options.fold)),
         (ROOTS, switch(!options.roots.is_empty())),
         (MAX_NODES, switch(options.max_nodes != 0)),
         (VIRTUAL, switch(virtual_threads)),
         (DEPTH, options.depth),
-    ] {
-        put(&mut bytes, 3, &placeholder.to_be_bytes(), &value.to_be_bytes())?;
+    ];
+    let mut classes = CLASSES.map(|(name, bytes)| (name, bytes.to_vec()));
+    for (old, new) in longs {
+        replace(&mut classes, 5, &old.to_be_bytes(), &new.to_be_bytes())?;
     }
-    Some(bytes)
+    for (old, new) in ints {
+        replace(&mut classes, 3, &old.to_be_bytes(), &new.to_be_bytes())?;
+    }
+    Some(classes.into())
+}
+
+/// Replaces a constant in all classes that have it; `None` if none has.
+fn replace(classes: &mut [(&str, Vec<u8>)], tag: u8, old: &[u8], new: &[u8]) -> Option<()> {
+    let found = classes.iter_mut().filter_map(|(_, bytes)| put(bytes, tag, old, new)).count();
+    (found > 0).then_some(())
 }
 
 /// Replaces the one constant pool entry with this tag (JVMS table 4.4-A: 3 an int, 5 a long) and value.
@@ -52,20 +88,22 @@ fn put(bytes: &mut [u8], tag: u8, old: &[u8], new: &[u8]) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cprof_instrument::abi::{self, header, kind, node, root};
+    use cprof_instrument::abi::{header, kind, node, root};
 
     #[test]
-    fn every_placeholder_is_there_once() {
+    fn every_placeholder_is_replaced() {
         let options = Options::parse("depth=7").unwrap();
-        let class = class(0x7f00_0000_0000, &options, true).unwrap();
-        assert_eq!(class.len(), TEMPLATE.len());
-        assert!(!class.windows(8).any(|w| w == BASE.to_be_bytes()));
+        for ((name, class), (_, template)) in classes(0x7f00_0000_0000, &options, true).unwrap().iter().zip(CLASSES) {
+            assert_eq!(class.len(), template.len());
+            assert!(!class.windows(7).any(|w| w == &BASE.to_be_bytes()[..7]), "{name}");
+            assert!(!class.windows(3).any(|w| w == &SITES.to_be_bytes()[..3]), "{name}");
+        }
     }
 
     /// The numbers in the Java source are those of `abi.rs`.
     #[test]
     fn java_mirrors_abi() {
-        let source = include_str!("../runtime-java/src/java/lang/CProfRuntime.java");
+        let source = include_str!("../runtime-java/src/java/lang/CProfLayout.java");
         let value = |name: &str| -> u64 {
             let hits: Vec<u64> = source
                 .split(|c: char| c == ',' || c == ';' || c == '\n')
@@ -79,7 +117,7 @@ mod tests {
                     }
                 })
                 .collect();
-            assert_eq!(hits.len(), 1, "constant {name} in CProfRuntime.java: {hits:?}");
+            assert_eq!(hits.len(), 1, "constant {name} in CProfLayout.java: {hits:?}");
             hits[0]
         };
         for (name, expected) in [
@@ -92,10 +130,8 @@ mod tests {
             ("FLAGS", header::FLAGS),
             ("MAX_NODES", header::MAX_NODES),
             ("NODES", header::NODES),
-            ("EARLY", header::EARLY),
             ("FREE_LISTS", header::FREE_LISTS),
             ("FREE_TREES", header::FREE_TREES),
-            ("JUNK", abi::JUNK),
             ("METHODS", abi::METHODS),
             ("RESERVE", abi::RESERVE),
             ("CHUNK_ALIGN", abi::CHUNK_ALIGN),

@@ -1,0 +1,80 @@
+package java.lang;
+
+import static java.lang.CProfLayout.*;
+import static java.lang.CProfRuntime.*;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.Hidden;
+
+/** The arena's memory, given out in chunks to trees. */
+final class CProfMemory {
+    private static final int CHUNK_HEADER = 16, FIRST_CHUNK = 4096, LAST_CHUNK = 256 * 1024;
+
+    private CProfMemory() {}
+
+    /** Address of that many zeroed bytes in the tree's chunk; they are taken when the caller advances ROOT_FREE. 0: no room. */
+    @Hidden static long room(Unsafe u, long r, long size, boolean overflow) {
+        long free = u.getLong(null, r + ROOT_FREE);
+        if (free + size <= u.getLong(null, r + ROOT_FREE_END)) return free;
+        CProfThreads.label(u, Thread.currentThread(), r);
+        free = u.getLong(null, r + ROOT_FREE);
+        if (free + size <= u.getLong(null, r + ROOT_FREE_END)) return free;
+        return chunk(u, r, size, overflow);
+    }
+
+    @Hidden private static long chunk(Unsafe u, long r, long size, boolean overflow) {
+        long length = (long) u.getInt(null, r + ROOT_CHUNK_SIZE) << 1;
+        if (length > LAST_CHUNK) length = LAST_CHUNK;
+        // An index may be larger than a chunk; it then has one to itself but for the rest of the last page.
+        if (length < size + CHUNK_HEADER) length = size + CHUNK_HEADER + CHUNK_ALIGN - 1 & -CHUNK_ALIGN;
+        long chunk = take(u, length, overflow);
+        if (chunk == 0) return 0;
+        u.putInt(null, chunk + 4, ref(r));
+        u.putLong(null, chunk + 8, length);
+        u.putIntVolatile(null, chunk, KIND_CHUNK);
+        // In this order: interrupted anywhere, the tree has either its old chunk, no room, or the new chunk.
+        u.putLong(null, r + ROOT_FREE_END, 0);
+        u.putLong(null, r + ROOT_FREE, chunk + CHUNK_HEADER);
+        u.putLong(null, r + ROOT_FREE_END, chunk + length);
+        if (length <= LAST_CHUNK) u.putInt(null, r + ROOT_CHUNK_SIZE, (int) length);
+        return chunk + CHUNK_HEADER;
+    }
+
+    /** Takes bytes for a chunk off the arena; 0 when there are no more. */
+    @Hidden private static long take(Unsafe u, long length, boolean overflow) {
+        for (;;) {
+            long top = u.getLongVolatile(null, header(TOP));
+            long next = top + length;
+            if (!overflow && next > u.getLongVolatile(null, header(SOFT_LIMIT))) return 0;
+            long limit = u.getLongVolatile(null, header(LIMIT)) + (overflow ? RESERVE : 0);
+            if (next > limit && !(bound && grow0(next))) return 0;
+            if (u.compareAndSetLong(null, header(TOP), top, next)) return BASE + top;
+        }
+    }
+
+    /** A new tree in a chunk of its own; 0 when there is no room. */
+    @Hidden static long plant(Unsafe u) {
+        long chunk = take(u, FIRST_CHUNK, true);
+        if (chunk == 0) return 0;
+        long r = chunk + CHUNK_HEADER;
+        long index = r + ROOT_SIZE;
+        int entries = 32;
+        long free = index + CProfTree.INDEX_HEADER + (entries << 2);
+        u.putLong(null, r + ROOT_FREE_END, chunk + FIRST_CHUNK);
+        u.putLong(null, r + ROOT_FREE, free);
+        u.putInt(null, r + ROOT_CHUNK_SIZE, FIRST_CHUNK);
+        u.putInt(null, r + ROOT_INDEX, ref(index));
+        u.putInt(null, index + 4, entries);
+        u.putInt(null, index, KIND_INDEX);
+        u.putInt(null, r, KIND_ROOT);
+        u.putInt(null, chunk + 4, ref(r));
+        u.putLong(null, chunk + 8, FIRST_CHUNK);
+        u.putIntVolatile(null, chunk, KIND_CHUNK);
+        for (;;) {
+            // TREES and TREE_COUNT are one long: the newest root below, the number above.
+            long trees = u.getLongVolatile(null, header(TREES));
+            u.putInt(null, r + ROOT_NEXT, (int) trees);
+            if (u.compareAndSetLong(null, header(TREES), trees, CProfThreads.tagged(trees, ref(r)))) return r;
+        }
+    }
+}

@@ -1,0 +1,159 @@
+package java.lang;
+
+import static java.lang.CProfLayout.*;
+import static java.lang.CProfRuntime.*;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.Hidden;
+
+/** Which thread has which tree. Trees are returned, so that there are only as many as there were threads at one time. */
+final class CProfThreads {
+    private static final int LABEL_HEADER = 16;
+    /** Longer thread names are cut in the profile. */
+    private static final int MAX_NAME = 512;
+    /** With more trees than this a thread takes over a tree that other names used, rather than make one. */
+    private static final int MANY_TREES = 1024;
+
+    private CProfThreads() {}
+
+    /** Gives the thread a tree, a returned one if there is, and answers its root; junk when there is no room for one. */
+    @DontInline @Hidden static long lease(Thread t) {
+        Unsafe u = unsafe;
+        long r = u.getLong(t, tree);
+        if (r == 0) {
+            Object name = u.getReferenceVolatile(t, nameOffset);
+            int hash = nameHash(u, name);
+            r = take(u, hash);
+            if (r == 0) r = CProfMemory.plant(u);
+            if (r == 0) return CProfTree.lost(u);
+            u.putInt(null, r + ROOT_LEASES, u.getInt(null, r + ROOT_LEASES) + 1);
+            u.putLong(t, tree, r);
+            lessee(u, t, r, name, hash);
+        }
+        u.putLong(t, node, r);
+        return r;
+    }
+
+    /** Takes a thread's tree back: another thread may have it. */
+    @Hidden static void giveBack(Thread t) {
+        Unsafe u = unsafe;
+        long r = u.getLong(t, tree);
+        if (r == 0) return;
+        CProfTree.settle(u, r);
+        label(u, t, r);
+        u.putLong(t, node, 0);
+        u.putLong(t, tree, 0);
+        u.putInt(null, r + ROOT_FLAGS, u.getInt(null, r + ROOT_FLAGS) & ~LEASED);
+        int label = u.getInt(null, r + ROOT_LABEL);
+        long list = list(label == 0 ? 0 : u.getInt(null, at(label) + 8));
+        for (;;) {
+            long head = u.getLongVolatile(null, list);
+            u.putInt(null, r + ROOT_NEXT_FREE, (int) head);
+            if (u.compareAndSetLong(null, list, head, tagged(head, ref(r)))) return;
+        }
+    }
+
+    /** A tree from the free lists; 0 when none fits. */
+    @Hidden private static long take(Unsafe u, int hash) {
+        long r = pop(u, hash, true);
+        if (r != 0 || u.getInt(null, header(TREE_COUNT)) < MANY_TREES) return r;
+        for (int i = 0; r == 0 && i < FREE_LISTS; i++) r = pop(u, i, false);
+        return r;
+    }
+
+    @Hidden private static long pop(Unsafe u, int hash, boolean sameName) {
+        long list = list(hash);
+        for (;;) {
+            long head = u.getLongVolatile(null, list);
+            if ((int) head == 0) return 0;
+            long r = at((int) head);
+            if (sameName) {
+                int label = u.getInt(null, r + ROOT_LABEL);
+                if ((label == 0 ? 0 : u.getInt(null, at(label) + 8)) != hash) return 0;
+            }
+            // Trees are never unmapped, so the read is safe when another thread was faster; the tag then fails the exchange.
+            if (u.compareAndSetLong(null, list, head, tagged(head, u.getInt(null, r + ROOT_NEXT_FREE)))) return r;
+        }
+    }
+
+    @Hidden private static long list(int hash) {
+        return header(FREE_TREES + ((hash & FREE_LISTS - 1) << 3));
+    }
+
+    /** A list head with the next tag. */
+    @Hidden static long tagged(long head, int ref) {
+        return (head >>> 32) + 1 << 32 | ref & 0xFFFF_FFFFL;
+    }
+
+    /** Notes in the tree who has it now. */
+    @Hidden private static void lessee(Unsafe u, Thread t, long r, Object name, int hash) {
+        int flags = u.getInt(null, r + ROOT_FLAGS) | LEASED;
+        if (virtual == 2 && t instanceof BaseVirtualThread) flags |= VIRTUAL_THREADS;
+        int label = u.getInt(null, r + ROOT_LABEL);
+        if (label == 0) {
+            label(u, t, r);
+        } else if (name == null || u.getInt(null, at(label) + 8) != hash) {
+            flags |= ANY_NAMES;
+        } else if (!sameName(u, at(label), name)) {
+            flags |= SIMILAR_NAMES;
+        }
+        u.putInt(null, r + ROOT_FLAGS, flags);
+    }
+
+    /** Writes the thread's name to its tree if that has none yet: a thread that attaches has no name at its first call. */
+    @Hidden static void label(Unsafe u, Thread t, long r) {
+        if (u.getInt(null, r + ROOT_LABEL) != 0) return;
+        Object name = u.getReferenceVolatile(t, nameOffset);
+        if (name == null) return;
+        byte[] value = (byte[]) u.getReference(name, valueOffset);
+        if (value == null) return;
+        int length = length(value);
+        long size = LABEL_HEADER + (length + 7 & -8);
+        long free = u.getLong(null, r + ROOT_FREE);
+        // The room that is left in the chunk, or none: room() calls this.
+        if (free + size > u.getLong(null, r + ROOT_FREE_END)) return;
+        u.putInt(null, free, 0);
+        u.putInt(null, free + 4, length);
+        u.putInt(null, free + 8, nameHash(u, name));
+        u.putInt(null, free + 12, u.getByte(name, coderOffset));
+        for (int i = 0; i < length; i++) u.putByte(null, free + LABEL_HEADER + i, value[i]);
+        u.putIntVolatile(null, free, KIND_LABEL);
+        u.putLong(null, r + ROOT_FREE, free + size);
+        u.putIntVolatile(null, r + ROOT_LABEL, ref(free));
+    }
+
+    @Hidden private static int length(byte[] value) {
+        return value.length < MAX_NAME ? value.length : MAX_NAME;
+    }
+
+    @Hidden private static boolean sameName(Unsafe u, long label, Object name) {
+        byte[] value = (byte[]) u.getReference(name, valueOffset);
+        int length = length(value);
+        if (u.getInt(null, label + 4) != length) return false;
+        for (int i = 0; i < length; i++) {
+            if (u.getByte(null, label + LABEL_HEADER + i) != value[i]) return false;
+        }
+        return true;
+    }
+
+    /** Hash of a thread's name in which every run of digits is the same: pool-1-thread-7 and pool-2-thread-13 share trees. */
+    @Hidden private static int nameHash(Unsafe u, Object name) {
+        if (name == null) return 0;
+        byte[] value = (byte[]) u.getReference(name, valueOffset);
+        if (value == null) return 0;
+        int length = length(value);
+        int step = 1 + u.getByte(name, coderOffset);
+        int hash = 1;
+        boolean digit = false;
+        for (int i = 0; i + step <= length; i += step) {
+            int c = value[i] & 0xFF;
+            if (step == 2) c |= (value[i + 1] & 0xFF) << 8;
+            boolean isDigit = c >= '0' && c <= '9';
+            if (!isDigit) hash = hash * 31 + c;
+            else if (!digit) hash = hash * 31 + '0';
+            digit = isDigit;
+        }
+        return hash ^ hash >>> 16;
+    }
+}

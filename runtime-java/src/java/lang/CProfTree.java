@@ -1,0 +1,269 @@
+package java.lang;
+
+import static java.lang.CProfLayout.*;
+import static java.lang.CProfRuntime.*;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.Hidden;
+
+/** The calling context trees: where a call's node is found or made, and what is recorded in it when an exception leaves it. */
+final class CProfTree {
+    static final int INDEX_HEADER = 8;
+
+    private CProfTree() {}
+
+    /** The node for a call of {@code mid} from {@code p} when p's slot has another: folding rules, index, new node. */
+    @DontInline @Hidden static long miss(long p, int mid, boolean isRoot) {
+        Unsafe u = unsafe;
+        if (p == JUNK_NODE) return p;
+        Thread t = Thread.currentThread();
+        long r = u.getLong(t, tree);
+        boolean early = p == EARLY_NODE;
+        if (r == 0) {
+            r = CProfThreads.lease(t);
+            if (r == JUNK_NODE) return r;
+        }
+        if (early) p = r;
+        int site = sites == 2 ? u.getInt(null, p + CURRENT_SITE) : 0;
+        if (!early) {
+            long c = at(u.getInt(null, second(u, p, mid)));
+            if (matches(u, p, c, mid)) return c;
+        }
+        long c = target(u, r, p, mid, site, isRoot);
+        if (!early && c != JUNK_NODE) remember(u, p, c, mid);
+        return c;
+    }
+
+    /**
+     * Puts a child into a slot of its caller's node. Each child has two slots it may be in; one that loses its first slot moves
+     * to its second, so that two children with the same first slot do not drive each other out on every call.
+     */
+    @Hidden private static void remember(Unsafe u, long p, long c, int mid) {
+        long first = slot(u, p, mid);
+        int before = u.getInt(null, first);
+        if (before != 0) {
+            long second = second(u, p, mid);
+            if (u.getInt(null, second) == 0) {
+                u.putIntVolatile(null, second, ref(c));
+                return;
+            }
+            u.putIntVolatile(null, second(u, p, u.getInt(null, at(before))), before);
+        }
+        u.putIntVolatile(null, first, ref(c));
+    }
+
+    @Hidden private static long target(Unsafe u, long r, long p, int mid, int site, boolean isRoot) {
+        long parent = p;
+        if (roots == 2 && outside(u, p)) {
+            parent = isRoot ? r : marker(u, r, ROOT_OUTSIDE, KIND_OUTSIDE);
+            if (parent == 0) return lost(u);
+        }
+        if (fold == 2) {
+            for (long a = parent; u.getInt(null, a) >= FIRST_METHOD; a = parent(u, a)) {
+                if (u.getInt(null, a) == mid) return a;
+            }
+        }
+        if (depth != 0 && deep(u, parent)) parent = parent(u, parent);
+        long c = find(u, r, parent, mid, site);
+        if (c != 0) return c;
+        if (mayGrow(u)) {
+            c = make(u, r, parent, mid, site, false);
+            if (c != 0) return c;
+        }
+        overflowed(u);
+        parent = marker(u, r, ROOT_OVERFLOW, KIND_OVERFLOW);
+        if (parent == 0) return lost(u);
+        c = find(u, r, parent, mid, site);
+        if (c == 0) c = make(u, r, parent, mid, site, true);
+        return c != 0 ? c : lost(u);
+    }
+
+    @Hidden private static long parent(Unsafe u, long n) {
+        return at(u.getInt(null, n + PARENT));
+    }
+
+    /** With root=: the root itself, the OUTSIDE node, or a child of that: nothing above was called by a root method. */
+    @Hidden private static boolean outside(Unsafe u, long p) {
+        int kind = u.getInt(null, p);
+        return kind == KIND_ROOT || kind == KIND_OUTSIDE || u.getInt(null, parent(u, p)) == KIND_OUTSIDE;
+    }
+
+    /** Whether the node is at depth= + 1 (the root is at 0). */
+    @Hidden private static boolean deep(Unsafe u, long n) {
+        for (int d = 0; d <= depth; d++) {
+            if (u.getInt(null, n) == KIND_ROOT) return false;
+            n = parent(u, n);
+        }
+        return true;
+    }
+
+    @Hidden private static int hash(int parent, int mid, int site) {
+        int h = (parent * 0x9E37_79B1 ^ mid) * 0x85EB_CA77 ^ site * 0xC2B2_AE3D;
+        return h ^ h >>> 15;
+    }
+
+    @Hidden private static long find(Unsafe u, long r, long parent, int mid, int site) {
+        long index = at(u.getInt(null, r + ROOT_INDEX));
+        int mask = u.getInt(null, index + 4) - 1;
+        int up = ref(parent);
+        for (int h = hash(up, mid, site);; h++) {
+            int ref = u.getInt(null, index + INDEX_HEADER + ((long) (h & mask) << 2));
+            if (ref == 0) return 0;
+            long c = at(ref);
+            if (u.getInt(null, c) == mid && u.getInt(null, c + PARENT) == up && u.getInt(null, c + SITE) == site) return c;
+        }
+    }
+
+    /** A new node, in the index; 0 when there is no room. */
+    @Hidden private static long make(Unsafe u, long r, long parent, int mid, int site, boolean overflow) {
+        int used = u.getInt(null, r + ROOT_INDEX_USED);
+        long index = at(u.getInt(null, r + ROOT_INDEX));
+        int entries = u.getInt(null, index + 4);
+        if (used + (used >>> 1) >= entries) {
+            index = rehash(u, r, index, entries, overflow);
+            if (index == 0) return 0;
+            entries = u.getInt(null, index + 4);
+        }
+        int method = u.getInt(null, BASE + ((long) mid << 2) + METHODS);
+        int counters = method & METHOD_COUNTERS;
+        long size = (method < 0 ? LEAF_COUNTERS : COUNTERS) + (counters << 3);
+        long c = CProfMemory.room(u, r, size, overflow);
+        if (c == 0) return 0;
+        u.putInt(null, c, 0);
+        u.putInt(null, c + SITE, site);
+        u.putInt(null, c + PARENT, ref(parent));
+        u.putInt(null, r + ROOT_NODES, u.getInt(null, r + ROOT_NODES) + 1);
+        u.putIntVolatile(null, c, mid);
+        u.putLong(null, r + ROOT_FREE, c + size);
+        insert(u, index, entries - 1, c);
+        u.putInt(null, r + ROOT_INDEX_USED, used + 1);
+        if (maxNodes == 2) counted(u);
+        return c;
+    }
+
+    @Hidden private static void insert(Unsafe u, long index, int mask, long c) {
+        int h = hash(u.getInt(null, c + PARENT), u.getInt(null, c), u.getInt(null, c + SITE));
+        for (;; h++) {
+            long entry = index + INDEX_HEADER + ((long) (h & mask) << 2);
+            if (u.getInt(null, entry) == 0) {
+                u.putIntVolatile(null, entry, ref(c));
+                return;
+            }
+        }
+    }
+
+    /** An index of twice the size with the same nodes, already the tree's; 0 when there is no room. */
+    @Hidden private static long rehash(Unsafe u, long r, long old, int entries, boolean overflow) {
+        long index = index(u, r, entries << 1, overflow);
+        if (index == 0) return 0;
+        int mask = (entries << 1) - 1;
+        for (int i = 0; i < entries; i++) {
+            int ref = u.getInt(null, old + INDEX_HEADER + ((long) i << 2));
+            if (ref != 0) insert(u, index, mask, at(ref));
+        }
+        u.putIntVolatile(null, r + ROOT_INDEX, ref(index));
+        return index;
+    }
+
+    @Hidden private static long index(Unsafe u, long r, int entries, boolean overflow) {
+        long size = INDEX_HEADER + ((long) entries << 2);
+        long index = CProfMemory.room(u, r, size, overflow);
+        if (index == 0) return 0;
+        u.putInt(null, index + 4, entries);
+        u.putIntVolatile(null, index, KIND_INDEX);
+        u.putLong(null, r + ROOT_FREE, index + size);
+        return index;
+    }
+
+    /** The tree's OVERFLOW or OUTSIDE node, made when first asked for; 0 when there is no room at all. */
+    @Hidden private static long marker(Unsafe u, long r, int field, int kind) {
+        int ref = u.getInt(null, r + field);
+        if (ref != 0) return at(ref);
+        long c = CProfMemory.room(u, r, COUNTERS, true);
+        if (c == 0) return 0;
+        u.putInt(null, c, 0);
+        u.putInt(null, c + SITE, 0);
+        u.putInt(null, c + PARENT, ref(r));
+        u.putIntVolatile(null, c, kind);
+        u.putLong(null, r + ROOT_FREE, c + COUNTERS);
+        u.putIntVolatile(null, r + field, ref(c));
+        return c;
+    }
+
+    /** Where a child is that is not in its first slot. */
+    @Hidden static long second(Unsafe u, long p, int mid) {
+        int slot = mid ^ 1 + (mid >>> 4) % (SLOTS - 1);
+        if (sites == 2) slot += u.getInt(null, p + CURRENT_SITE);
+        return p + CHILDREN + ((slot & SLOTS - 1) << 2);
+    }
+
+    @DontInline @Hidden static void depart(long n, int where) {
+        if (n == JUNK_NODE) return;
+        Unsafe u = unsafe;
+        long r = u.getLong(Thread.currentThread(), tree);
+        if (r != 0 && u.getInt(null, r + ROOT_PENDING_USED) != 0) settle(u, r);
+        record(u, r, n, where);
+    }
+
+    /** Enters the departures that are noted in the root. */
+    @Hidden static void settle(Unsafe u, long r) {
+        for (int used = u.getInt(null, r + ROOT_PENDING_USED); used > 0;) {
+            used--;
+            int n = u.getInt(null, r + ROOT_PENDING + (used << 3));
+            record(u, r, at(n), u.getInt(null, r + ROOT_PENDING + 4 + (used << 3)));
+            u.putInt(null, r + ROOT_PENDING_USED, used);
+        }
+    }
+
+    /** Counts that an exception was raised at {@code where} in the frame of node {@code n}, and left it or was caught in it. */
+    @Hidden private static void record(Unsafe u, long r, long n, int where) {
+        int first = u.getInt(null, n + DEPARTURES);
+        for (int ref = first; ref != 0;) {
+            long d = at(ref);
+            if (u.getInt(null, d + DEPARTURE_WHERE) == where) {
+                u.putLong(null, d + DEPARTURE_COUNT, u.getLong(null, d + DEPARTURE_COUNT) + 1);
+                return;
+            }
+            ref = u.getInt(null, d + DEPARTURE_NEXT);
+        }
+        long d = r == 0 ? 0 : CProfMemory.room(u, r, DEPARTURE_SIZE, true);
+        if (d == 0) {
+            lost(u);
+            return;
+        }
+        u.putInt(null, d, 0);
+        u.putInt(null, d + DEPARTURE_WHERE, where);
+        u.putInt(null, d + DEPARTURE_NEXT, first);
+        u.putLong(null, d + DEPARTURE_COUNT, 1);
+        u.putIntVolatile(null, d, KIND_DEPARTURE);
+        u.putLong(null, r + ROOT_FREE, d + DEPARTURE_SIZE);
+        u.putIntVolatile(null, n + DEPARTURES, ref(d));
+    }
+
+    @Hidden private static boolean mayGrow(Unsafe u) {
+        return maxNodes != 2 || u.getLongVolatile(null, header(NODES)) < u.getLong(null, header(MAX_NODES));
+    }
+
+    @Hidden private static void counted(Unsafe u) {
+        long n;
+        do {
+            n = u.getLongVolatile(null, header(NODES));
+        } while (!u.compareAndSetLong(null, header(NODES), n, n + 1));
+    }
+
+    @Hidden private static void overflowed(Unsafe u) {
+        for (;;) {
+            int flags = u.getInt(null, header(FLAGS));
+            if ((flags & FLAG_OVERFLOW) != 0 || u.compareAndSetInt(null, header(FLAGS), flags, flags | FLAG_OVERFLOW)) return;
+        }
+    }
+
+    @Hidden static long lost(Unsafe u) {
+        long n;
+        do {
+            n = u.getLongVolatile(null, header(LOST));
+        } while (!u.compareAndSetLong(null, header(LOST), n, n + 1));
+        return JUNK_NODE;
+    }
+}
