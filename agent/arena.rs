@@ -125,7 +125,7 @@ impl Arena {
         let at = 4 * u64::from(id);
         {
             let mut ready = crate::lock(&self.ready);
-            if at + 4 > ready.table {
+            while at + 4 > ready.table {
                 if !self.extend(&mut ready, |ready| abi::METHODS + ready.table, TABLE_STEP) {
                     return false;
                 }

@@ -2,6 +2,7 @@
 
 use crate::arena::Arena;
 use crate::class_log::ClassLog;
+use crate::colours::Colours;
 use crate::jni::Jni;
 use crate::jvmti::Jvmti;
 use crate::options::Options;
@@ -18,7 +19,6 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Tags of class objects of hidden classes begin here; smaller ones are loaders'.
 const FIRST_CLASS_TAG: i64 = 1 << 32;
@@ -34,7 +34,7 @@ pub struct Classes {
     policy: Policy,
     options: weave::Options,
     deterministic: bool,
-    next_id: AtomicU32,
+    colours: Mutex<Colours>,
     known: Mutex<Known>,
     loaders: Mutex<Vec<String>>,
 }
@@ -65,13 +65,12 @@ impl weave::Policy for Numbering<'_> {
         self.classes.policy.treat(class, method)
     }
 
-    /// Ids are consecutive, so that the methods of a class have different colours: the low bits are the slot in the caller's
-    /// node (`abi::node::SLOTS`).
-    fn id(&mut self, _: &Method<'_>, counters: u16, leaf: bool) -> Option<u32> {
+    /// An id's low bits are its colour.
+    fn id(&mut self, method: &Method<'_>, counters: u16, leaf: bool) -> Option<u32> {
         if self.again {
             return self.before.next();
         }
-        let id = self.classes.next_id.fetch_add(1, Ordering::Relaxed);
+        let id = crate::lock(&self.classes.colours).id(method);
         (id < abi::MAX_METHODS && self.classes.arena.add_method(id, counters, leaf)).then_some(id)
     }
 }
@@ -85,9 +84,9 @@ impl Classes {
             arena,
             log,
             policy: Policy::new(options, feature),
-            options: weave::Options { level, sites: options.sites, maps: false },
+            options: weave::Options { level, sites: options.sites, inherited_calls: false, maps: false },
             deterministic: options.deterministic,
-            next_id: AtomicU32::new(abi::FIRST_METHOD),
+            colours: Mutex::default(),
             known: Mutex::default(),
             loaders: Mutex::default(),
         }
@@ -135,7 +134,11 @@ impl Classes {
         };
         let again = before.is_some();
         let (entry, ids) = before.unwrap_or_default();
-        let woven = match self.transform(&name, bytes, Numbering { classes: self, before: ids.into_iter(), again }, &self.options) {
+        if !again {
+            crate::lock(&self.colours).note_calls(&class);
+        }
+        let options = weave::Options { inherited_calls: tag != 0, ..self.options };
+        let woven = match self.transform(&name, bytes, Numbering { classes: self, before: ids.into_iter(), again }, &options) {
             Ok(woven) => woven,
             Err(reason) => {
                 self.not_covered(&name, &reason);
@@ -251,7 +254,7 @@ impl Classes {
     pub fn maps(&self, entry: &ClassEntry) -> Option<Woven> {
         let ids: Vec<u32> = entry.methods.iter().map(|&(_, id, _)| id).collect();
         let numbering = Numbering { classes: self, before: ids.into_iter(), again: true };
-        let options = weave::Options { maps: true, ..self.options };
+        let options = weave::Options { inherited_calls: !entry.loader.is_empty(), maps: true, ..self.options };
         self.transform(entry.name, entry.bytes, numbering, &options).ok()?
     }
 }

@@ -1,9 +1,10 @@
-//! Colours of methods: the low bits of a method's id, which are its slot in the caller's node.
+//! Method ids and their colours: the low bits of an id, which are the method's slot in its caller's node.
 //!
 //! Two methods called from one context should have different colours, or each call of the one evicts the other. What is
 //! called together is read off the call sites of every class that is woven, by name and descriptor, before its
 //! methods (and mostly before its callees) get their ids. A guess is enough: a collision costs time, never a count.
 
+use cprof_instrument::abi::FIRST_METHOD;
 use cprof_instrument::abi::node::SLOTS;
 use cprof_instrument::classfile::instructions::Instructions;
 use cprof_instrument::classfile::{ClassFile, Method};
@@ -33,6 +34,8 @@ pub struct Colours {
     families: HashMap<u64, Family, BuildHasherDefault<DefaultHasher>>,
     /// Where the search for a free colour begins, so that all are used alike.
     turn: u32,
+    /// Ids handed out, by colour.
+    ids: [u32; COLOURS as usize],
     callees: Vec<u64>,
 }
 
@@ -58,8 +61,15 @@ impl Colours {
         }
     }
 
-    /// The colour for a new method.
-    pub fn choose(&mut self, method: &Method<'_>) -> u32 {
+    /// The id for a new method. Ids of one colour are handed out in order; there may be fewer of one than of another.
+    pub fn id(&mut self, method: &Method<'_>) -> u32 {
+        let colour = self.choose(method);
+        let before = &mut self.ids[colour as usize];
+        *before += 1;
+        FIRST_METHOD + (*before - 1) * COLOURS + colour
+    }
+
+    fn choose(&mut self, method: &Method<'_>) -> u32 {
         let key = family(method.name, method.descriptor);
         let Family { used, beside, planned } = self.families.get(&key).copied().unwrap_or_default();
         let taken = [used | beside, used, 0].into_iter().find(|&taken| taken != ALL).unwrap_or(0);
@@ -93,7 +103,7 @@ impl Colours {
         }
     }
 
-    /// A colour outside a set that does not hold all.
+    /// A colour outside a set; any colour if that holds all.
     fn free(&mut self, taken: u32) -> u32 {
         let colour = (0..COLOURS).map(|c| (self.turn + c) % COLOURS).find(|c| taken & 1 << c == 0).unwrap_or(self.turn);
         self.turn = (colour + 1) % COLOURS;

@@ -32,7 +32,7 @@ const COMMAND_LINE: c_int = 1;
 pub struct Missing(pub String);
 
 /// Sets every flag that exact counting needs.
-pub fn set(vm: *mut JavaVM, feature: u32) -> Result<Vec<Missing>, String> {
+pub fn set(vm: *mut JavaVM) -> Result<Vec<Missing>, String> {
     let table = Table::find(vm).ok_or(
         "this JVM does not describe its flags (gHotSpotVMStructs); it is no HotSpot. Use OpenJDK 17, 21 or 25 with HotSpot",
     )?;
@@ -42,10 +42,7 @@ pub fn set(vm: *mut JavaVM, feature: u32) -> Result<Vec<Missing>, String> {
             missing.push(Missing(format!("flag {name} is not in this JVM: its compilers may drop calls")));
         }
     }
-    let mut names = intrinsics::WITH_BODY.replace(' ', ",");
-    if feature >= intrinsics::INTERPRETER_HONOURS_FLAG {
-        names = format!("{names},{}", intrinsics::WITH_INTERPRETER_ENTRY.replace(' ', ","));
-    }
+    let names = intrinsics::WITH_BODY.replace(' ', ",");
     if !table.add_to_list(DISABLED, &names) {
         missing.push(Missing(format!("flag {DISABLED} is not in this JVM: intrinsic methods are not counted in compiled code")));
     }

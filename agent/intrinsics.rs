@@ -53,32 +53,26 @@ _weakCompareAndSetLongAcquire _weakCompareAndSetLongPlain _weakCompareAndSetLong
 _weakCompareAndSetReferenceAcquire _weakCompareAndSetReferencePlain _weakCompareAndSetReferenceRelease \
 _weakCompareAndSetShort _weakCompareAndSetShortAcquire _weakCompareAndSetShortPlain _weakCompareAndSetShortRelease";
 
-/// Intrinsics that the interpreter has an entry of its own for. JDK 25 honours DisableIntrinsic there; earlier ones do not, so
-/// there the methods in [`INTERPRETER_ENTRIES`] stay as they are, in the interpreter and compiled alike.
-pub const WITH_INTERPRETER_ENTRY: &str = "\
-_dabs _dcbrt _dcos _dexp _dlog _dlog10 _dpow _dsin _dsqrt _dsqrt_strict _dtan _dtanh _float16ToFloat _floatToFloat16 \
-_fmaD _fmaF _updateBytesCRC32C _updateDirectByteBufferCRC32C";
-
-/// First feature release whose interpreter honours DisableIntrinsic.
-pub const INTERPRETER_HONOURS_FLAG: u32 = 25;
-
-/// The methods of [`WITH_INTERPRETER_ENTRY`]: class and name.
-pub const INTERPRETER_ENTRIES: &[(&str, &str)] = &[
-    ("java/lang/Math", "sin"),
-    ("java/lang/Math", "cos"),
-    ("java/lang/Math", "tan"),
-    ("java/lang/Math", "tanh"),
-    ("java/lang/Math", "cbrt"),
-    ("java/lang/Math", "abs(D)D"),
-    ("java/lang/Math", "sqrt"),
-    ("java/lang/Math", "log"),
-    ("java/lang/Math", "log10"),
-    ("java/lang/Math", "pow"),
-    ("java/lang/Math", "exp"),
-    ("java/lang/Math", "fma"),
-    ("java/lang/StrictMath", "sqrt"),
-    ("java/lang/Float", "float16ToFloat"),
-    ("java/lang/Float", "floatToFloat16"),
-    ("java/util/zip/CRC32C", "updateBytes"),
-    ("java/util/zip/CRC32C", "updateDirectByteBuffer"),
+/// Methods whose Java body no JVM runs, in the interpreter or compiled: HotSpot's interpreter has an entry of its own for
+/// them (`AbstractInterpreter::method_kind`), and its compilers an instruction or a routine. They stay as they are, so that counts are
+/// the same with and without the compilers and on every JDK, and `Math.sqrt` is not replaced by the software it would be as
+/// Java. Class, name (with the descriptor where it is overloaded), first feature release that treats it so.
+pub const INTERPRETER_ENTRIES: &[(&str, &str, u32)] = &[
+    ("java/lang/Math", "sin", 9),
+    ("java/lang/Math", "cos", 9),
+    ("java/lang/Math", "tan", 9),
+    ("java/lang/Math", "tanh", 24),
+    ("java/lang/Math", "cbrt", 25),
+    ("java/lang/Math", "abs(D)D", 9),
+    ("java/lang/Math", "sqrt", 9),
+    ("java/lang/Math", "log", 9),
+    ("java/lang/Math", "log10", 9),
+    ("java/lang/Math", "pow", 9),
+    ("java/lang/Math", "exp", 9),
+    ("java/lang/Math", "fma", 9),
+    ("java/lang/StrictMath", "sqrt", 21),
+    ("java/lang/Float", "float16ToFloat", 20),
+    ("java/lang/Float", "floatToFloat16", 20),
+    ("java/util/zip/CRC32C", "updateBytes", 9),
+    ("java/util/zip/CRC32C", "updateDirectByteBuffer", 9),
 ];

@@ -62,11 +62,12 @@ impl Policy {
         if let Some((.., reason)) = NEVER.iter().find(|(c, m, _)| is(c, m)) {
             return Err(reason);
         }
-        let has_entry = |&(c, m): &(&str, &str)| match m.split_once('(') {
+        let has_entry = |&(c, m, since): &(&str, &str, u32)| match m.split_once('(') {
+            _ if self.feature < since => false,
             Some((m, d)) => is(c, m) && descriptor.get(1..) == Some(d),
             None => is(c, m),
         };
-        if self.feature < intrinsics::INTERPRETER_HONOURS_FLAG && intrinsics::INTERPRETER_ENTRIES.iter().any(has_entry) {
+        if intrinsics::INTERPRETER_ENTRIES.iter().any(has_entry) {
             return Err(SPECIAL_ENTRY);
         }
         // If Object.finalize stops being a bare return, every class becomes finalizable (classFileParser.cpp), and the VM

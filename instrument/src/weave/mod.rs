@@ -5,6 +5,7 @@
 //! the attributes along. [`sequences`] holds the injected bytecode itself.
 
 mod body;
+mod forwarders;
 mod frames;
 mod placement;
 mod pool;
@@ -18,7 +19,7 @@ use frames::{Around, Frames};
 use placement::Placement;
 use pool::NewConstants;
 
-use crate::classfile::{ClassFile, Code, Error, Method};
+use crate::classfile::{ClassFile, Code, Error, Method, access};
 use crate::flow::mark;
 use crate::probes::{Level, Planner};
 
@@ -29,6 +30,9 @@ pub struct Options {
     pub level: Level,
     /// Contexts distinguish call sites.
     pub sites: bool,
+    /// The class's loader is not to be asked for the runtime class: it is called through methods that every class inherits
+    /// from `java.lang.Object`, to which they are added when that class is woven. For the classes of all loaders but the JVM's own.
+    pub inherited_calls: bool,
     /// Report in [`WovenMethod::map`] where instructions went.
     pub maps: bool,
 }
@@ -164,7 +168,9 @@ impl Weaver {
         policy: &mut dyn Policy,
     ) -> Result<Option<Woven>, Error> {
         let mut frames = Frames::default();
-        self.constants.begin(class.pool.count());
+        // An interface inherits no static methods (JVMS §5.4.3.4), but has Object for its superclass (§4.1).
+        let heir = if class.access & access::INTERFACE == 0 { class.this_index } else { class.super_index };
+        self.constants.begin(class.pool.count(), options.inherited_calls.then_some(heir));
         self.methods.clear();
         let mut woven = Vec::with_capacity(class.methods.len());
         let mut skipped = Vec::new();
@@ -189,6 +195,10 @@ impl Weaver {
         if woven.is_empty() && skipped.is_empty() {
             return Ok(None);
         }
+        let mut method_count = class.methods.len();
+        if class.name() == forwarders::CLASS {
+            method_count += usize::from(forwarders::write(&mut self.methods, &mut self.constants));
+        }
         let full = Error::new(class.pool.end, "no room for more constants");
         let count = self.constants.count().ok_or(full)?;
         let old = class.bytes;
@@ -197,7 +207,8 @@ impl Weaver {
         out.extend_from_slice(&count.to_be_bytes());
         out.extend_from_slice(&old[10..class.pool.end]);
         out.extend_from_slice(&self.constants.bytes);
-        out.extend_from_slice(&old[class.pool.end..class.methods_at + 2]);
+        out.extend_from_slice(&old[class.pool.end..class.methods_at]);
+        out.extend_from_slice(&u16::try_from(method_count).map_err(|_| full)?.to_be_bytes());
         out.extend_from_slice(&self.methods);
         out.extend_from_slice(&old[class.attributes_at..]);
         Ok(Some(Woven { bytes: out, methods: woven, skipped }))

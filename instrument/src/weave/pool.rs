@@ -1,5 +1,6 @@
 //! New constants, appended to the pool: everything already there keeps its index.
 
+use super::forwarders;
 use super::sequences::Call;
 use crate::abi;
 use crate::classfile::tag;
@@ -10,6 +11,7 @@ pub(super) struct NewConstants {
     /// The entries, as they will stand in the file.
     pub(super) bytes: Vec<u8>,
     next: u32,
+    heir: Option<u16>,
     runtime: Option<u16>,
     throwable: Option<u16>,
     frames_name: Option<u16>,
@@ -17,11 +19,12 @@ pub(super) struct NewConstants {
 }
 
 impl NewConstants {
-    /// Starts anew behind a pool of `count` entries (the count as in the file).
-    pub(super) fn begin(&mut self, count: usize) {
+    /// Starts anew behind a pool of `count` entries (the count as in the file). With `heir`, a class that inherits the
+    /// [forwarders](super::forwarders), the runtime is called through them.
+    pub(super) fn begin(&mut self, count: usize, heir: Option<u16>) {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.clear();
-        *self = Self { bytes, next: count as u32, ..Self::default() };
+        *self = Self { bytes, next: count as u32, heir, ..Self::default() };
     }
 
     /// The new count for the file; `None`: more constants than a class file can have.
@@ -40,7 +43,8 @@ impl NewConstants {
         (self.next - 1) as u16
     }
 
-    fn utf8(&mut self, text: &[u8]) -> u16 {
+    /// A Utf8 constant, of less than 65536 bytes.
+    pub(super) fn utf8(&mut self, text: &[u8]) -> u16 {
         let length = (text.len() as u16).to_be_bytes();
         self.push(tag::UTF8, &[&length, text])
     }
@@ -61,16 +65,20 @@ impl NewConstants {
         if let Some(index) = self.calls[call.kind()] {
             return index;
         }
-        let runtime = match self.runtime {
+        let class = match self.heir.or(self.runtime) {
             Some(index) => index,
             None => self.class(abi::RUNTIME.as_bytes()),
         };
-        self.runtime = Some(runtime);
         let (name, descriptor) = call.signature();
-        let name = self.utf8(name.as_bytes()).to_be_bytes();
+        let name = if self.heir.is_some() {
+            self.utf8(format!("{}{name}", forwarders::PREFIX).as_bytes()).to_be_bytes()
+        } else {
+            self.runtime = Some(class);
+            self.utf8(name.as_bytes()).to_be_bytes()
+        };
         let descriptor = self.utf8(descriptor.as_bytes()).to_be_bytes();
         let pair = self.push(tag::NAME_AND_TYPE, &[&name, &descriptor]).to_be_bytes();
-        let index = self.push(tag::METHODREF, &[&runtime.to_be_bytes(), &pair]);
+        let index = self.push(tag::METHODREF, &[&class.to_be_bytes(), &pair]);
         self.calls[call.kind()] = Some(index);
         index
     }

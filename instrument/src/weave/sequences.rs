@@ -29,6 +29,25 @@ impl Call {
     /// Number of different calls.
     pub(super) const KINDS: usize = Self::PLAIN + abi::call::COUNT_FIXED as usize;
 
+    /// Every call.
+    pub(super) fn all() -> impl Iterator<Item = Call> {
+        const PLAIN: [Call; Call::PLAIN] = [
+            Call::Current,
+            Call::Enter,
+            Call::EnterRoot,
+            Call::Leaf,
+            Call::LeafRoot,
+            Call::Leave,
+            Call::Unwind,
+            Call::Caught,
+            Call::Count,
+            Call::Site,
+            Call::Start,
+            Call::End,
+        ];
+        PLAIN.into_iter().chain((1..=call::COUNT_FIXED).map(Call::CountFixed))
+    }
+
     /// A number below [`Self::KINDS`].
     pub(super) fn kind(self) -> usize {
         match self {
