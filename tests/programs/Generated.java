@@ -1,7 +1,7 @@
 // Shows: what javac does not write, assembled by tests/src/assemble.rs: subroutines (jsr, ret, also nested and left by an exception), a
 // handler that is entered by fall-through and by a jump as well, a backward jump to bytecode 0, methods over 8000 bytes and close to
-// 64 KB, a switch as the first instruction, goto_w, jsr_w, dup2_x2 and swap, an exception range that covers its own handler.
-// expect: Assembled.subroutine(I)I calls=20000 thrown=5000 bytecodes=205000
+// 64 KB, a switch as the first instruction, goto_w, jsr_w, dup2_x1 and swap, an exception range that covers its own handler.
+// expect: Assembled.subroutine(I)I calls=20000 thrown=5000 bytecodes=295000
 // expect: Assembled.handlerByFlow(I)I calls=20000 thrown=0
 // expect: Assembled.loopToStart(I)I calls=3000 thrown=0 bytecodes=69000
 // expect: Assembled.huge(I)I calls=300 thrown=0

@@ -1,5 +1,5 @@
 // Shows: virtual threads that sleep, yield, lock and throw; contexts follow them across carriers.
-// roots: VirtualThreads.work
+// timing: VirtualThreads.pause
 // only: VirtualThreads.work
 // expect: VirtualThreads.work(I)I calls=200 thrown=20
 // expect: VirtualThreads.step(I)I calls=20000 thrown=0
@@ -32,7 +32,7 @@ class VirtualThreads {
         return sum;
     }
 
-    // What the library executes for a pause depends on timing: not compared (see `timing` in the harness).
+    // What the library executes for a pause depends on timing: not compared (see `timing:` above).
     static void pause(int n) throws InterruptedException {
         Thread.yield();
         if (n % 4 == 0) Thread.sleep(1);

@@ -1,0 +1,151 @@
+//! Compiles what the tests run, once per change of its sources, into `cprof-tests/` of cargo's target directory.
+
+use crate::jdk::Jdk;
+use crate::{OrFail, assemble, program};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What was built for a JDK.
+#[derive(Debug, Clone)]
+pub struct Built {
+    /// `-cp` for the programs.
+    pub class_path: String,
+    /// The oracle.
+    pub oracle: PathBuf,
+    /// Where `System.loadLibrary` finds `upcalls`.
+    pub native: PathBuf,
+    /// Changes when anything above does.
+    pub key: u64,
+}
+
+/// Where everything goes that the tests make.
+pub fn directory() -> PathBuf {
+    let test = std::env::current_exe().or_fail("finding this test's file");
+    // <target>/<profile>/deps/<test>
+    let target = test.ancestors().nth(3).expect("cargo puts tests into <target>/<profile>/deps");
+    let directory = target.join("cprof-tests");
+    std::fs::create_dir_all(&directory).or_fail(directory.display());
+    directory
+}
+
+/// A directory of that name, made empty, in [`directory`].
+pub fn fresh(name: &str) -> PathBuf {
+    let directory = directory().join(name);
+    let _ = std::fs::remove_dir_all(&directory); // it need not exist
+    std::fs::create_dir_all(&directory).or_fail(directory.display());
+    directory
+}
+
+/// A file that `cargo build --release` makes: the agent or the command. `CPROF_RELEASE_DIR` says where, if not in the usual place.
+pub fn release(file: &str) -> PathBuf {
+    let directory = match std::env::var_os("CPROF_RELEASE_DIR") {
+        Some(directory) => PathBuf::from(directory),
+        None => directory().with_file_name("release"),
+    };
+    let path = directory.join(file);
+    assert!(path.exists(), "{} is not there; run `cargo build --release --workspace` first", path.display());
+    path
+}
+
+/// The agent.
+pub fn agent() -> PathBuf {
+    release("libcprof.so")
+}
+
+/// The `cprof` command.
+pub fn cprof() -> PathBuf {
+    release("cprof")
+}
+
+/// Runs a command that must succeed.
+pub fn must(command: &mut Command) -> String {
+    let output = command.output().or_fail(format_args!("starting {command:?}"));
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?} ended with {}:\n{}{text}", output.status, String::from_utf8_lossy(&output.stdout));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A hash of files' names and contents.
+fn hash_files(files: &[PathBuf], hasher: &mut DefaultHasher) {
+    for file in files {
+        file.file_name().hash(hasher);
+        std::fs::read(file).or_fail(file.display()).hash(hasher);
+    }
+}
+
+/// The files of a directory with that extension, sorted.
+fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).or_fail(directory.display());
+    let mut files: Vec<PathBuf> =
+        entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == extension)).collect();
+    files.sort();
+    files
+}
+
+/// Makes a directory by `make`, unless one for the same key is there. Made beside and renamed, so that a broken build leaves nothing.
+fn cached(name: &str, key: u64, make: impl FnOnce(&Path)) -> PathBuf {
+    let done = directory().join(format!("{name}-{key:016x}"));
+    if !done.exists() {
+        let unfinished = fresh(&format!("{name}-unfinished-{}", std::process::id()));
+        make(&unfinished);
+        if std::fs::rename(&unfinished, &done).is_err() {
+            assert!(done.exists(), "{} cannot be renamed to {}", unfinished.display(), done.display());
+        }
+    }
+    done
+}
+
+fn shared_object(jdk: &Jdk, name: &str, sources: &[PathBuf], key: u64) -> PathBuf {
+    let made = cached(&format!("{name}-{}", jdk.feature), key, |out| {
+        let include = jdk.home.join("include");
+        let mut cc = Command::new("cc");
+        cc.args(["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread"]);
+        cc.arg("-I").arg(&include).arg("-I").arg(include.join("linux"));
+        must(cc.arg("-o").arg(out.join(format!("lib{name}.so"))).args(sources));
+    });
+    made.join(format!("lib{name}.so"))
+}
+
+/// Compiles everything for a JDK: the programs of each level with the oldest JDK that knows the level, so that all JDKs run the same
+/// class files.
+pub fn for_jdk(jdk: &Jdk, all: &[Jdk]) -> Built {
+    let sources = program::sources(jdk.feature);
+    let mut levels: Vec<u32> = sources.iter().map(|(_, level)| *level).collect();
+    levels.sort();
+    levels.dedup();
+    let mut class_path: Vec<String> = Vec::new();
+    let mut hasher = DefaultHasher::new();
+    jdk.version.hash(&mut hasher);
+    for level in levels {
+        let compiler = all.iter().find(|j| j.feature >= level).expect("the JDK itself compiles it");
+        let mine: Vec<PathBuf> = sources.iter().filter(|(_, l)| *l == level).map(|(path, _)| path.clone()).collect();
+        let assembled = assemble::class();
+        let mut key = DefaultHasher::new();
+        (&compiler.version, level, &assembled).hash(&mut key);
+        hash_files(&mine, &mut key);
+        let key = key.finish();
+        key.hash(&mut hasher);
+        let classes = cached(&format!("classes-{level}"), key, |out| {
+            std::fs::write(out.join("Assembled.class"), &assembled).or_fail(out.display());
+            let mut javac = compiler.command("javac");
+            javac.args(["-Xlint:none", "-g", "--release", &level.to_string(), "-cp"]).arg(out).arg("-d").arg(out);
+            must(javac.args(&mine));
+        });
+        class_path.push(classes.display().to_string());
+    }
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let oracle_sources = files(&here.join("oracle"), "c");
+    let native_sources = files(&program::directory().join("native"), "c");
+    hash_files(&oracle_sources, &mut hasher);
+    hash_files(&files(&here.join("oracle"), "h"), &mut hasher);
+    hash_files(&native_sources, &mut hasher);
+    let key = hasher.finish();
+    let upcalls = shared_object(jdk, "upcalls", &native_sources, key);
+    Built {
+        class_path: class_path.join(":"),
+        oracle: shared_object(jdk, "oracle", &oracle_sources, key),
+        native: upcalls.parent().expect("it is in a directory").to_owned(),
+        key,
+    }
+}

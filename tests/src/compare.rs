@@ -1,0 +1,117 @@
+//! The comparison: for each program, on each JDK, in each mode, the oracle's tree and cprof's must be equal.
+
+use crate::build;
+use crate::program::{self, Program};
+use crate::run::{Bench, Mode, Report};
+use crate::tree::Tree;
+
+/// Reasons for which a method may be left out by cprof; the oracle's tree is compared without it. Any other gap is a failure.
+const ALLOWED_GAPS: &[&str] = &["an empty finalize()", "the interpreter of this JVM runs code of its own", "changes the current thread"];
+
+/// Programs in one JVM. More save starting JVMs, but a JVM takes longer to set a breakpoint the more there are.
+const TOGETHER: usize = 6;
+
+/// Methods that do what a random number drawn at start-up says (ImmutableCollections.SALT32L): how often sets and maps probe, in which
+/// order they iterate, and so in which order the tables of modules were filled. Neither their bytecodes nor what they call is compared.
+const SALTED: &[&str] =
+    &["java.util.ImmutableCollections$", "jdk.internal.loader.BuiltinClassLoader.findLoadedModule(", "java.lang.Module.isStaticallyExportedOrOpen("];
+
+/// The table of a class loader's locks has one key more under cprof, that of the runtime class, whose name every loader is asked for
+/// once; so it may grow earlier and have other collisions.
+const LOCKS: &str = "java.lang.ClassLoader.getClassLoadingLock(";
+
+/// The outcome of all comparisons.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// One per program, JDK and mode that differed.
+    pub failures: Vec<String>,
+    /// Contexts compared.
+    pub contexts: usize,
+    /// Comparisons.
+    pub cases: usize,
+}
+
+impl Outcome {
+    fn case(&mut self, name: &str, problems: Vec<String>, contexts: usize) {
+        self.cases += 1;
+        self.contexts += contexts;
+        if problems.is_empty() {
+            println!("ok    {name}: {contexts} contexts");
+        } else {
+            println!("DIFFERS {name}\n  {}", problems.join("\n  "));
+            self.failures.push(name.to_owned());
+        }
+    }
+
+    /// Both.
+    pub fn and(mut self, other: Outcome) -> Outcome {
+        self.failures.extend(other.failures);
+        self.contexts += other.contexts;
+        self.cases += other.cases;
+        self
+    }
+
+    /// Ends the test.
+    pub fn assert(self) {
+        println!("{} comparisons, {} contexts", self.cases, self.contexts);
+        assert!(self.cases > 0, "nothing was compared");
+        assert!(self.failures.is_empty(), "{} of {} comparisons failed: {}", self.failures.len(), self.cases, self.failures.join(", "));
+    }
+}
+
+/// Compares all programs that a JDK can run, in some modes.
+pub fn all(bench: &Bench, modes: &[Mode]) -> Outcome {
+    let mut outcome = Outcome::default();
+    let programs = program::all(bench.jdk.feature);
+    let (alone, together): (Vec<&Program>, Vec<&Program>) = programs.iter().partition(|p| p.alone);
+    let mut groups: Vec<Vec<&Program>> = together.chunks(TOGETHER).map(<[_]>::to_vec).collect();
+    groups.extend(alone.into_iter().map(|p| vec![p]));
+    for group in groups {
+        let comparable = group.iter().any(|p| !p.self_checking);
+        let truth = comparable.then(|| bench.oracle(&group, &["-Xint"]));
+        let plain = bench.plain(&group, &[]);
+        for mode in modes {
+            let out = build::directory().join(format!("{}-{}.cprof", group[0].name, bench.jdk.feature));
+            let _ = std::fs::remove_file(&out); // it need not exist
+            let (report, ending) = bench.cprof(&group, mode.flags, "", &out);
+            for program in &group {
+                let name = format!("{} on {} ({})", program.name, bench.jdk.feature, mode.name);
+                let mut problems = gaps(&report);
+                if ending.stdout != plain.stdout || ending.code != program.exit {
+                    problems.push(format!("printed {:?} and ended with {}", ending.stdout, ending.code));
+                }
+                let mut contexts = 0;
+                if let Some(truth) = &truth {
+                    let (truth, counted) = (shown(truth, program, &report), shown(&report.tree, program, &report));
+                    contexts = truth.len();
+                    problems.extend(truth.difference("oracle", &counted, "cprof"));
+                    for e in &program.expectations {
+                        let sum = e.methods.iter().map(|m| truth.of_method(m)).sum();
+                        problems.extend(e.contradicts(sum).map(|text| format!("the oracle: {text}")));
+                    }
+                }
+                let counted = report.tree.below(&program.roots, |_| false);
+                for e in program.expectations.iter().chain(&ending.expectations()) {
+                    problems.extend(e.contradicts(e.methods.iter().map(|m| counted.of_method(m)).sum()));
+                }
+                outcome.case(&name, problems, contexts);
+            }
+        }
+    }
+    outcome
+}
+
+/// The part of a tree that is compared.
+fn shown(tree: &Tree, program: &Program, report: &Report) -> Tree {
+    let left_out = |method: &str| report.gaps.iter().any(|(name, _)| name == method);
+    let tree = tree.below(&program.roots, left_out);
+    let timing = program.timing.iter().map(String::as_str);
+    let uncertain: Vec<&str> = SALTED.iter().copied().chain([LOCKS]).chain(timing).collect();
+    tree.cut(|method| uncertain.iter().any(|prefix| method.starts_with(prefix)))
+}
+
+fn gaps(report: &Report) -> Vec<String> {
+    let unknown = report.gaps.iter().filter(|(_, reason)| !ALLOWED_GAPS.iter().any(|allowed| reason.contains(allowed)));
+    let gaps = unknown.map(|(name, reason)| format!("{name} is not covered: {reason}"));
+    gaps.chain(report.warnings.iter().map(|w| format!("warning: {w}"))).collect()
+}

@@ -1,0 +1,30 @@
+//! End-to-end tests of cprof: what the breakpoint oracle (`oracle/`) counts and what cprof reports must be equal, context by context.
+//!
+//! - [`jdk`]: the JDKs of this machine
+//! - [`build`]: compiles the oracle, `programs/` and the native library they use
+//! - [`assemble`]: class files that javac does not write
+//! - [`compare`]: runs a program in all ways and compares
+//! - [`program`]: what a program's head comment says about it
+//! - [`tree`]: calling context trees by name, and where two of them differ
+//! - [`run`]: programs under the oracle, under cprof, and under neither
+
+pub mod assemble;
+pub mod build;
+pub mod compare;
+pub mod jdk;
+pub mod program;
+pub mod run;
+pub mod tree;
+
+/// Ends the test with a message, with the context of an error.
+pub trait OrFail<T> {
+    /// The value, or a panic that says what was being done.
+    fn or_fail(self, doing: impl std::fmt::Display) -> T;
+}
+
+impl<T, E: std::fmt::Display> OrFail<T> for Result<T, E> {
+    #[track_caller]
+    fn or_fail(self, doing: impl std::fmt::Display) -> T {
+        self.unwrap_or_else(|error| panic!("{doing}: {error}"))
+    }
+}

@@ -1,0 +1,206 @@
+//! Programs under the oracle, under cprof, and under neither.
+
+use crate::build::{self, Built};
+use crate::jdk::{self, Jdk};
+use crate::program::{Expectation, Program};
+use crate::tree::{Counts, Tree, stable};
+use crate::OrFail;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// One way to run Java.
+#[derive(Debug, Clone)]
+pub struct Mode {
+    /// For messages.
+    pub name: &'static str,
+    /// Flags.
+    pub flags: &'static [&'static str],
+}
+
+/// The interpreter, C1, both compilers, and both with the program waiting for them, so that short loops reach C2, too.
+pub const MODES: &[Mode] = &[
+    Mode { name: "interpreter", flags: &["-Xint"] },
+    Mode { name: "C1", flags: &["-XX:TieredStopAtLevel=1"] },
+    Mode { name: "default", flags: &[] },
+    Mode { name: "waiting for compilers", flags: &["-Xbatch"] },
+];
+
+/// Flags under which two runs of a program do the same: class data sharing is off under cprof, so it is off always; identity
+/// hash codes are all 1 (synchronizer.cpp, get_next_hash: hashCode=2).
+const SAME: &[&str] = &["-Xshare:off", "-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2", "--enable-native-access=ALL-UNNAMED"];
+
+/// A JDK with what was built for it.
+#[derive(Debug, Clone)]
+pub struct Bench {
+    /// The JDK.
+    pub jdk: Jdk,
+    /// Classes, oracle, native library.
+    pub built: Built,
+}
+
+/// What a run printed and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// Exit code; negative: the signal that ended it.
+    pub code: i32,
+}
+
+impl From<Output> for Ending {
+    fn from(output: Output) -> Ending {
+        use std::os::unix::process::ExitStatusExt;
+        Ending {
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            code: output.status.code().unwrap_or_else(|| -output.status.signal().unwrap_or(0)),
+        }
+    }
+}
+
+impl Ending {
+    /// What the program itself said must come out in this run.
+    pub fn expectations(&self) -> Vec<Expectation> {
+        self.stderr.lines().filter_map(|l| l.strip_prefix("expect: ")).map(Expectation::parse).collect()
+    }
+}
+
+/// Every JDK found, with the programs built for it.
+pub fn benches() -> Vec<Bench> {
+    let jdks = jdk::all();
+    jdks.iter().map(|jdk| Bench { jdk: jdk.clone(), built: build::for_jdk(jdk, &jdks) }).collect()
+}
+
+impl Bench {
+    /// A `java` command for the programs; `main` and arguments are still to come.
+    pub fn java(&self, flags: &[&str]) -> Command {
+        let mut java = self.jdk.command("java");
+        java.args(SAME).args(flags).arg(format!("-Djava.library.path={}", self.built.native.display()));
+        java
+    }
+
+    fn start(&self, mut java: Command, programs: &[&Program]) -> Ending {
+        java.args(["-cp", &self.built.class_path]);
+        match programs {
+            [one] => java.arg(&one.name),
+            several => java.arg("Batch").args(several.iter().map(|p| &p.name)),
+        };
+        java.output().or_fail(format_args!("starting {java:?}")).into()
+    }
+
+    /// Runs programs, one after the other in one JVM.
+    pub fn plain(&self, programs: &[&Program], flags: &[&str]) -> Ending {
+        self.start(self.java(flags), programs)
+    }
+
+    /// The oracle's count. Counting takes long and gives the same for the same classes, so it is kept.
+    pub fn oracle(&self, programs: &[&Program], flags: &[&str]) -> Tree {
+        let mut key = DefaultHasher::new();
+        (self.built.key, SAME, flags, roots(programs), programs.iter().map(|p| &p.name).collect::<Vec<_>>()).hash(&mut key);
+        let kept = build::directory().join(format!("oracle-{}-{:016x}.csv", self.jdk.feature, key.finish()));
+        if !kept.exists() {
+            let unfinished = kept.with_extension(format!("unfinished-{}", std::process::id()));
+            let mut java = self.java(flags);
+            java.arg(agent(&self.built.oracle, programs, &unfinished, ""));
+            let ending = self.start(java, programs);
+            assert_eq!(ending.code, exit(programs), "the oracle on JDK {}: {}", self.jdk.feature, ending.stderr);
+            std::fs::rename(&unfinished, &kept).or_fail(kept.display());
+        }
+        read_oracle(&kept)
+    }
+
+    /// cprof's count, and how the program ended under it. `options` are further agent options, each with a comma before it.
+    pub fn cprof(&self, programs: &[&Program], flags: &[&str], options: &str, out: &Path) -> (Report, Ending) {
+        let mut java = self.java(flags);
+        java.arg(agent(&build::agent(), programs, out, &format!(",quiet{options}")));
+        let ending = self.start(java, programs);
+        assert!(out.exists(), "no profile was written; exit {}, stderr: {}", ending.code, ending.stderr);
+        (Report::read(out), ending)
+    }
+}
+
+/// `-agentpath:LIBRARY=root=…,out=OUT` and more.
+fn agent(library: &Path, programs: &[&Program], out: &Path, more: &str) -> String {
+    let roots: Vec<String> = roots(programs).iter().map(|r| format!("root={r},")).collect();
+    format!("-agentpath:{}={}out={}{more}", library.display(), roots.concat(), out.display())
+}
+
+fn roots<'a>(programs: &[&'a Program]) -> Vec<&'a str> {
+    programs.iter().flat_map(|p| p.roots.iter().map(String::as_str)).collect()
+}
+
+fn exit(programs: &[&Program]) -> i32 {
+    if let [one] = programs { one.exit } else { 0 }
+}
+
+/// Reads what the oracle wrote: `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes`.
+fn read_oracle(file: &Path) -> Tree {
+    let text = std::fs::read_to_string(file).or_fail(file.display());
+    let mut tree = Tree::default();
+    let mut place = vec![0];
+    let mut complete = false;
+    for line in text.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |i: usize| fields[i].parse::<u64>().or_fail(line);
+        if let ["mismatches", mismatches] = fields[..] {
+            assert_eq!(mismatches, "0", "{}: the oracle's events contradict each other", file.display());
+            complete = true;
+            continue;
+        }
+        let counts = Counts { calls: number(5), thrown: number(6), bytecodes: number(7) };
+        assert_eq!(number(0) as usize, place.len(), "{}: {line}", file.display());
+        let method = format!("{}.{}{}", stable(fields[2]), fields[3], fields[4]);
+        place.push(tree.add(place[number(1) as usize], &method, counts));
+    }
+    assert!(complete, "{} is cut off", file.display());
+    tree
+}
+
+/// What `cprof report --tree --format json` says.
+#[derive(Debug)]
+pub struct Report {
+    /// Contexts of methods with bytecode.
+    pub tree: Tree,
+    /// `Class.method(descriptor)` of what was not covered (`Class` for whole classes), and why.
+    pub gaps: Vec<(String, String)>,
+    /// What else the profile warns of.
+    pub warnings: Vec<String>,
+}
+
+impl Report {
+    /// Reads a profile by the command.
+    pub fn read(profile: &Path) -> Report {
+        use serde_json::Value;
+        let text = build::must(Command::new(build::cprof()).arg("report").arg(profile).args(["--tree", "--format", "json"]));
+        let json: Value = serde_json::from_str(&text).or_fail("reading the JSON of cprof report");
+        let list = |value: &Value, key: &str| value[key].as_array().unwrap_or_else(|| panic!("no list {key:?} in the report")).clone();
+        let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_else(|| panic!("no text {key:?} in {value}")).to_owned();
+        let number = |value: &Value, key: &str| value[key].as_u64().unwrap_or_else(|| panic!("no number {key:?} in {value}"));
+        let mut tree = Tree::default();
+        let mut place = vec![0];
+        for row in list(&json, "contexts") {
+            let method = format!("{}.{}{}", stable(&text(&row, "class")), text(&row, "method"), text(&row, "descriptor"));
+            let counts =
+                Counts { calls: number(&row, "calls"), thrown: number(&row, "exceptional_exits"), bytecodes: number(&row, "bytecodes") };
+            assert_eq!(number(&row, "index") as usize, place.len(), "contexts are numbered one after the other");
+            // Native methods have no contexts of their own below them, and none in the oracle's tree.
+            let at = if row["native"] == true { usize::MAX } else { tree.add(place[number(&row, "parent") as usize], &method, counts) };
+            place.push(at);
+        }
+        let coverage = &json["coverage"];
+        let gaps = list(coverage, "gaps");
+        let gaps = gaps.iter().map(|gap| {
+            let class = text(gap, "class").replace('/', ".");
+            let name = gap["method"].as_str().map_or(class.clone(), |method| format!("{class}.{method}"));
+            (name, text(gap, "reason"))
+        });
+        for must_be_zero in ["lost_calls", "inconsistent_contexts"] {
+            assert_eq!(number(coverage, must_be_zero), 0, "{must_be_zero} of {}", profile.display());
+        }
+        let warnings = list(coverage, "warnings").iter().map(|w| w.as_str().unwrap_or_default().to_owned()).collect();
+        Report { gaps: gaps.collect(), tree, warnings }
+    }
+}
