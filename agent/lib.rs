@@ -187,7 +187,7 @@ fn recording(options: &Options, pid: u32, started: u64) -> Result<(Arena, ClassL
 /// `CProfRuntime.grow0`: makes room in the arena.
 #[unsafe(no_mangle)]
 pub extern "C" fn Java_java_lang_CProfRuntime_grow0(_env: *mut JNIEnv, _class: jclass, top: jlong) -> jboolean {
-    guard(|| Some(Agent::get()?.arena.grow(u64::try_from(top).ok()?))).unwrap_or(false).into()
+    guard(|| Some(Agent::get()?.arena.grow(u64::try_from(top).ok()?))).unwrap_or(false)
 }
 
 /// `CProfRuntime.snapshot0`: writes a profile now.
@@ -210,7 +210,7 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(env: *mut JNIEnv,
             }
         }
     })
-    .unwrap_or(false.into())
+    .unwrap_or(false)
 }
 
 /// `CProfRuntime.pause0`.

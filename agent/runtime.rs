@@ -106,7 +106,7 @@ mod tests {
         let source = include_str!("../runtime-java/src/java/lang/CProfLayout.java");
         let value = |name: &str| -> u64 {
             let hits: Vec<u64> = source
-                .split(|c: char| c == ',' || c == ';' || c == '\n')
+                .split([',', ';', '\n'])
                 .filter_map(|part| part.rsplit_once('='))
                 .filter(|(left, _)| left.split_whitespace().last() == Some(name))
                 .filter_map(|(_, right)| {
