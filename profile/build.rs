@@ -9,7 +9,7 @@ fn main() -> io::Result<()> {
     let targets = Path::new(&root).join("../targets").canonicalize()?;
     println!("cargo::rerun-if-changed={}", targets.display());
     let mut files: Vec<_> = fs::read_dir(&targets)?.collect::<Result<_, _>>()?;
-    files.sort_by_key(fs::DirEntry::file_name);
+    files.sort_by_key(|f| f.path().with_extension(""));
     let mut list = String::from("const SHIPPED: &[Shipped] = &[\n");
     for file in files {
         let path = file.path();

@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use cprof_profile::cache::CacheSpec;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -29,6 +30,10 @@ pub enum Command {
     Run(Box<Run>),
     /// Show what a profile says: totals, methods, calling contexts, threads
     Report(Box<Report>),
+    /// Compare processors, method caches and parameters on one profile
+    Explore(Box<Explore>),
+    /// List the processors that cprof has models of, show one, check one of your own
+    Targets(Targets),
 }
 
 /// `cprof run`.
@@ -107,6 +112,7 @@ pub enum Bba {
   cprof report app.cprof --tree --root com.acme.Main.run   below one method
   cprof report app.cprof --threads                         cost by thread
   cprof report app.cprof --format csv > app.csv            every method, for other tools
+  cprof report app.cprof --target jop --set rws=3          cycles on a processor (cprof targets lists them)
   cprof report app.cprof --tree --format json              every context, for other tools
 
 PATTERN: * stands for any characters and the whole name must fit; without * any part of the name may.
@@ -137,7 +143,7 @@ pub struct Report {
     #[arg(long, value_name = "PATTERN")]
     pub filter: Option<String>,
     /// What to order by
-    #[arg(long, value_name = "KEY", value_enum, default_value_t = Sort::Bytecodes)]
+    #[arg(long, value_name = "KEY", value_enum, default_value_t = Sort::Cost)]
     pub sort: Sort,
     /// How many rows to show; 0 is all [default: 25, for csv and json all]
     #[arg(long, value_name = "N")]
@@ -148,6 +154,97 @@ pub struct Report {
     /// Tree as text: hide contexts deeper than so many calls
     #[arg(long, value_name = "N")]
     pub max_depth: Option<usize>,
+    /// On which processor
+    #[command(flatten)]
+    pub on: OnTarget,
+}
+
+/// A processor to evaluate on.
+#[derive(Debug, Args, Default)]
+#[command(next_help_heading = "Processor")]
+pub struct OnTarget {
+    /// Cycles on this processor: a name from cprof targets, or a model's .toml file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub target: Option<String>,
+    /// Its method cache, as 4k/16, lru:4k/16@shared, ideal or none [default: the model's own]
+    #[arg(long, value_name = "CACHE")]
+    pub cache: Option<CacheSpec>,
+    /// Another value for a parameter of the model, as rws=3; may be given several times
+    #[arg(long, value_name = "NAME=NUMBER", value_parser = setting)]
+    pub set: Vec<(String, i64)>,
+    /// Leave out what calls by the JVM and by native code (class initialisers, reflection) cost
+    #[arg(long)]
+    pub no_upcalls: bool,
+}
+
+/// `cprof targets`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cprof targets                    the processors that come with cprof
+  cprof targets show jop           what one costs, and where the numbers come from
+  cprof targets check my.toml      what is wrong with a model of your own
+
+Exit code: 0; 1 when there is no such model or it is wrong; 2 for wrong options.")]
+pub struct Targets {
+    /// What about them
+    #[command(subcommand)]
+    pub command: Option<TargetsCommand>,
+}
+
+/// What about them.
+#[derive(Debug, Subcommand)]
+pub enum TargetsCommand {
+    /// Show a model: parameters, costs, sources, gaps
+    Show {
+        /// A name from cprof targets, or a .toml file
+        target: String,
+        /// Another value for a parameter, as rws=3
+        #[arg(long, value_name = "NAME=NUMBER", value_parser = setting)]
+        set: Vec<(String, i64)>,
+    },
+    /// Check a model file
+    Check {
+        /// The .toml file
+        file: String,
+    },
+}
+
+/// `cprof explore`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cprof explore app.cprof                                    the recorded caches on the models of the default matrix
+  cprof explore app.cprof --matrix design.toml               processors, caches and parameters of your choice
+  cprof explore app.cprof --root com.acme.Main.loop --format csv
+
+A matrix is a TOML file: targets = [...], caches = [...], [set] with lists of values, [base] to compare with;
+docs/cross-profiling.md describes it.
+
+Exit code: 0; 1 when something cannot be read or a cache was not simulated; 2 for wrong options.")]
+pub struct Explore {
+    /// The profile
+    pub file: PathBuf,
+    /// Which configurations
+    #[arg(long, value_name = "FILE")]
+    pub matrix: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Only contexts at and below this method (* allowed)
+    #[arg(long, value_name = "CLASS.METHOD")]
+    pub root: Option<String>,
+    /// Only threads whose name fits
+    #[arg(long, value_name = "PATTERN")]
+    pub thread: Option<String>,
+    /// Leave out what calls by the JVM and by native code cost
+    #[arg(long)]
+    pub no_upcalls: bool,
+}
+
+/// `NAME=NUMBER`.
+fn setting(text: &str) -> Result<(String, i64), String> {
+    let (name, value) = text.split_once('=').ok_or("it takes NAME=NUMBER, as rws=3")?;
+    let value = value.trim().parse().map_err(|_| format!("{value:?} is no whole number"))?;
+    Ok((name.trim().to_owned(), value))
 }
 
 /// Output formats.
@@ -164,10 +261,13 @@ pub enum Format {
 /// Orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
+    /// Cycles with --target, else bytecodes, of the method itself
+    #[value(alias = "cycles")]
+    Cost,
     /// Bytecodes executed in the method itself
     Bytecodes,
-    /// Bytecodes with those of everything it called
-    #[value(alias = "bytecodes_total")]
+    /// The same with those of everything it called
+    #[value(aliases = ["bytecodes_total", "cycles_total"])]
     Total,
     /// Calls
     Calls,

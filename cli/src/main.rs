@@ -2,10 +2,12 @@
 
 mod args;
 mod date;
+mod explore;
 mod launch;
 mod report;
 mod style;
 mod table;
+mod targets;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -15,6 +17,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(run) => launch::run(&run),
+        Command::Explore(explore) => explore::explore(&explore).map(|()| ExitCode::SUCCESS),
+        Command::Targets(targets) => targets::targets(&targets).map(|()| ExitCode::SUCCESS),
         Command::Report(report) => report::report(&report).map(|()| ExitCode::SUCCESS),
     };
     match done {

@@ -1,6 +1,7 @@
 //! Metrics of every node: counters and departures, weighed by what the code costs.
 
 use crate::code::{CodeError, Costs, for_each_method};
+use crate::cycles::Metrics;
 use crate::flow::EdgeKind;
 use crate::model::{Departure, DepartureKind, Level, Profile, special};
 use crate::recover::{Recovery, Weights};
@@ -16,6 +17,8 @@ pub struct Measures {
     pub exceptional_exits: Vec<u64>,
     /// Cost of the method's own bytecodes.
     pub own: Vec<u64>,
+    /// On a processor, when one was asked for ([`crate::cycles::evaluate()`]); else empty.
+    pub processor: Vec<Metrics>,
     /// Nodes whose counts contradict each other and were taken as 0 where they would be negative: a capture of running
     /// threads may have caught them between two counters.
     pub inconsistent: usize,
@@ -45,7 +48,7 @@ pub fn measure(profile: &Profile, target: &dyn Target) -> Result<Measures, CodeE
         Ok(())
     })?;
     let n = profile.nodes.len();
-    let mut out = Measures { calls: vec![0; n], exceptional_exits: vec![0; n], own: vec![0; n], inconsistent: 0 };
+    let mut out = Measures { calls: vec![0; n], exceptional_exits: vec![0; n], own: vec![0; n], processor: Vec::new(), inconsistent: 0 };
     let mut departures = ByNode::new(&profile.departures);
     for node in 0..n {
         let gone = &profile.departures[departures.of(node)];

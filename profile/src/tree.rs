@@ -1,5 +1,6 @@
 //! The calling context tree by name: threads merged, running numbers of hidden classes gone.
 
+use crate::cycles::Metrics;
 use crate::measure::Measures;
 use crate::model::{Profile, special};
 use crate::names::{dotted, stable};
@@ -88,6 +89,18 @@ pub struct Context {
     pub own: u64,
     /// Own cost and that of all contexts below.
     pub total: u64,
+    /// On the processor that the measures are of; zeros without one.
+    pub processor: Metrics,
+    /// Own cycles and those of all contexts below.
+    pub cycles_total: u64,
+}
+
+impl Context {
+    /// The context with nothing counted.
+    fn empty(what: What, parent: u32, site: u32, method: u32) -> Context {
+        let processor = Metrics::default();
+        Context { what, parent, site, method, calls: 0, exceptional_exits: 0, own: 0, total: 0, processor, cycles_total: 0 }
+    }
 }
 
 /// Contexts, callers before callees; the first is the root.
@@ -107,7 +120,7 @@ struct Builder {
 
 impl Builder {
     fn new(capacity: usize) -> Builder {
-        let root = Context { what: What::Root, parent: 0, site: 0, method: u32::MAX, calls: 0, exceptional_exits: 0, own: 0, total: 0 };
+        let root = Context::empty(What::Root, 0, 0, u32::MAX);
         let mut index = FxHashMap::default();
         index.reserve(capacity);
         let mut contexts = Vec::with_capacity(capacity + 1);
@@ -117,13 +130,14 @@ impl Builder {
 
     fn add(&mut self, from: Context, parent: u32) -> u32 {
         let at = *self.index.entry((parent, from.what, from.site)).or_insert_with(|| {
-            self.contexts.push(Context { parent, calls: 0, exceptional_exits: 0, own: 0, total: 0, ..from });
+            self.contexts.push(Context::empty(from.what, parent, from.site, from.method));
             self.contexts.len() as u32 - 1
         });
         let context = &mut self.contexts[at as usize];
         context.calls = context.calls.saturating_add(from.calls);
         context.exceptional_exits = context.exceptional_exits.saturating_add(from.exceptional_exits);
         context.own = context.own.saturating_add(from.own);
+        context.processor.add(&from.processor);
         at
     }
 
@@ -135,6 +149,9 @@ impl Builder {
             self.contexts[i].total = context.total.saturating_add(context.own);
             let parent = context.parent as usize;
             self.contexts[parent].total = self.contexts[parent].total.saturating_add(self.contexts[i].total);
+            self.contexts[i].cycles_total = context.cycles_total.saturating_add(context.processor.cycles);
+            let cycles = self.contexts[i].cycles_total;
+            self.contexts[parent].cycles_total = self.contexts[parent].cycles_total.saturating_add(cycles);
             starts[parent + 1] += 1;
         }
         for i in 0..n {
@@ -182,30 +199,19 @@ impl Tree {
                     special::FOLDED => What::Folded,
                     method => What::Method(symbols.of_method[method as usize]),
                 };
+                let method = if matches!(what, What::Folded) { u32::MAX } else { method };
                 let context = Context {
-                    what,
-                    parent: 0,
-                    site: nodes.site_of(node),
-                    method: if matches!(what, What::Folded) { u32::MAX } else { method },
                     calls: measures.calls[node],
                     exceptional_exits: measures.exceptional_exits[node],
                     own: measures.own[node],
-                    total: 0,
+                    processor: measures.processor.get(node).copied().unwrap_or_default(),
+                    ..Context::empty(what, 0, nodes.site_of(node), method)
                 };
                 let at = builder.add(context, context_of[nodes.parent[node] as usize - first]);
                 context_of[node - first] = at;
                 for native in below {
                     let what = What::Method(symbols.of_native[native.native as usize]);
-                    let native = Context {
-                        what,
-                        parent: 0,
-                        site: native.site,
-                        method: u32::MAX,
-                        calls: native.calls,
-                        exceptional_exits: 0,
-                        own: 0,
-                        total: 0,
-                    };
+                    let native = Context { calls: native.calls, ..Context::empty(what, 0, native.site, u32::MAX) };
                     builder.add(native, at);
                 }
             }

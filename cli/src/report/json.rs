@@ -1,16 +1,16 @@
 //! The shapes of `--format json`.
 
+use super::processor::{Columns, Sums};
 use super::view::View;
 use cprof_profile::model::{Level, RunFacts};
 use cprof_profile::names::stable;
 use cprof_profile::projections::MethodRow;
-use cprof_profile::tree::Symbol;
 use serde::Serialize;
 
 /// `cprof report --format json`.
 #[derive(Serialize)]
 pub struct Methods<'a> {
-    pub totals: Totals,
+    pub totals: Totals<'a>,
     pub methods: Vec<Method<'a>>,
     pub coverage: Coverage<'a>,
     pub run: &'a RunFacts,
@@ -18,17 +18,19 @@ pub struct Methods<'a> {
 
 /// Sums.
 #[derive(Serialize)]
-pub struct Totals {
+pub struct Totals<'a> {
     calls: u64,
     exceptional_exits: u64,
     bytecodes: u64,
     native_calls: u64,
     methods: u64,
     contexts: u64,
+    #[serde(flatten)]
+    processor: Option<Sums<'a>>,
 }
 
-impl Totals {
-    pub fn new(view: &View) -> Totals {
+impl<'a> Totals<'a> {
+    pub fn new(view: &'a View) -> Totals<'a> {
         let t = &view.totals;
         Totals {
             calls: t.calls,
@@ -37,6 +39,7 @@ impl Totals {
             native_calls: t.native_calls,
             methods: t.methods,
             contexts: t.contexts,
+            processor: view.processor.as_ref().map(|p| Sums::new(p, &t.processor, t.own)),
         }
     }
 }
@@ -52,10 +55,13 @@ pub struct Method<'a> {
     bytecodes: u64,
     bytecodes_total: u64,
     native: bool,
+    #[serde(flatten)]
+    processor: Option<Columns>,
 }
 
 impl<'a> Method<'a> {
-    pub fn new(symbol: &'a Symbol, row: &MethodRow) -> Method<'a> {
+    pub fn new(view: &'a View, row: &MethodRow) -> Method<'a> {
+        let symbol = &view.symbols.list[row.symbol as usize];
         Method {
             class: &symbol.class,
             method: &symbol.method,
@@ -65,6 +71,7 @@ impl<'a> Method<'a> {
             bytecodes: row.own,
             bytecodes_total: row.total,
             native: symbol.native,
+            processor: view.processor.as_ref().map(|_| Columns::new(&row.processor, row.cycles_total, row.own)),
         }
     }
 }

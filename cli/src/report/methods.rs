@@ -1,5 +1,6 @@
 //! By method.
 
+use super::processor::{Columns, HEADER, Sums, cpi, ratio};
 use super::view::{View, readable, share};
 use super::{coverage, field, json as shapes};
 use crate::args::Report;
@@ -34,6 +35,8 @@ pub fn head(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     if view.roots.is_none() {
         lines.push(("threads", threads, String::new()));
     }
+    let sums = view.processor.as_ref().map(|p| Sums::new(p, &totals.processor, totals.own));
+    lines.splice(1..1, sums.iter().flat_map(Sums::lines));
     let width = lines.iter().map(|l| thousands(l.1).len()).max().unwrap_or(0);
     writeln!(out)?;
     for (name, number, rest) in lines {
@@ -43,17 +46,20 @@ pub fn head(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
 }
 
 fn table(view: &View, rows: &[MethodRow], out: &mut dyn Write, style: Style) -> io::Result<()> {
-    let mut table = Table::new(&["bytecodes", "share", "with callees", "share", "calls", "exits", "method"]);
+    let on = view.processor.is_some();
+    let mut heads = vec![view.unit(), "share", "with callees", "share"];
+    heads.extend(if on { &["CPI", "misses"][..] } else { &[] });
+    heads.extend(["calls", "exits", "method"]);
+    let mut table = Table::new(&heads);
     for r in rows {
-        table.row(vec![
-            thousands(r.own),
-            share(r.own, view.totals.own),
-            thousands(r.total),
-            share(r.total, view.totals.own),
-            thousands(r.calls),
-            thousands(r.exceptional_exits),
-            readable(&view.symbols.list[r.symbol as usize]),
-        ]);
+        let (own, total) = view.cost_of_row(r);
+        let mut cells = vec![thousands(own), share(own, view.whole()), thousands(total), share(total, view.whole())];
+        if on {
+            let misses = r.processor.entry_misses.saturating_add(r.processor.return_misses);
+            cells.extend([ratio(cpi(own, r.own)), thousands(misses)]);
+        }
+        cells.extend([thousands(r.calls), thousands(r.exceptional_exits), readable(&view.symbols.list[r.symbol as usize])]);
+        table.row(cells);
     }
     table.print(out, style)
 }
@@ -69,12 +75,13 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
     };
     table(view, &rows[..shown], out, style)?;
     if shown < rows.len() {
-        let rest = rows[shown..].iter().fold(0u64, |sum, r| sum.saturating_add(r.own));
+        let rest = rows[shown..].iter().fold(0u64, |sum, r| sum.saturating_add(view.cost_of_row(r).0));
         let more = format!(
-            "{} more methods with {} bytecodes ({}); --top 0 shows all",
+            "{} more methods with {} {} ({}); --top 0 shows all",
             thousands((rows.len() - shown) as u64),
             thousands(rest),
-            share(rest, view.totals.own)
+            view.unit(),
+            share(rest, view.whole())
         );
         writeln!(out, "{}", style.dim(&more))?;
     }
@@ -104,11 +111,13 @@ fn chosen(view: &View, args: &Report) -> Vec<MethodRow> {
 
 /// The columns are fixed.
 pub fn csv(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
-    write!(out, "class,method,descriptor,calls,exceptional_exits,bytecodes,bytecodes_total\r\n")?;
+    write!(out, "class,method,descriptor,calls,exceptional_exits,bytecodes,bytecodes_total{}\r\n", if view.processor.is_some() { HEADER } else { "" })?;
     for r in chosen(view, args) {
         let s = &view.symbols.list[r.symbol as usize];
         let (class, method, descriptor) = (field(&s.class), field(&s.method), field(&s.descriptor));
-        write!(out, "{class},{method},{descriptor},{},{},{},{}\r\n", r.calls, r.exceptional_exits, r.own, r.total)?;
+        let processor = view.processor.as_ref().map(|_| Columns::new(&r.processor, r.cycles_total, r.own).csv());
+        let processor = processor.unwrap_or_default();
+        write!(out, "{class},{method},{descriptor},{},{},{},{}{processor}\r\n", r.calls, r.exceptional_exits, r.own, r.total)?;
     }
     Ok(())
 }
@@ -116,7 +125,7 @@ pub fn csv(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
 /// `totals`, `methods`, `coverage`, `run`.
 pub fn json(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
     let rows = chosen(view, args);
-    let methods = rows.iter().map(|r| shapes::Method::new(&view.symbols.list[r.symbol as usize], r)).collect();
+    let methods = rows.iter().map(|r| shapes::Method::new(view, r)).collect();
     let report = shapes::Methods {
         totals: shapes::Totals::new(view),
         methods,

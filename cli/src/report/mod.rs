@@ -3,9 +3,10 @@
 mod coverage;
 mod json;
 mod methods;
+pub mod processor;
 mod threads;
 mod tree;
-mod view;
+pub mod view;
 
 use crate::args::{Format, Report};
 use crate::style::Style;
@@ -49,6 +50,6 @@ pub fn summary(path: &Path, out: &mut dyn Write, style: Style) -> Result<()> {
 }
 
 /// A field of a CSV row as RFC 4180 wants it.
-fn field(text: &str) -> String {
+pub fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

@@ -1,5 +1,6 @@
 //! By thread.
 
+use super::processor::{Columns, HEADER};
 use super::view::{View, loose, share};
 use super::{coverage, field, methods};
 use crate::args::{Report, Sort};
@@ -9,6 +10,7 @@ use anyhow::Result;
 use cprof_profile::names::thousands;
 use cprof_profile::projections::{ThreadRow, by_thread};
 use cprof_profile::tree::Tree;
+use serde::Serialize;
 use serde_json::json;
 use std::io::{self, Write};
 
@@ -25,8 +27,10 @@ fn rows(view: &View, args: &Report) -> Vec<ThreadRow> {
         let pattern = loose(name);
         rows.retain(|r| pattern.matches(&r.label));
     }
+    let on = view.processor.is_some();
     match args.sort {
-        Sort::Bytecodes | Sort::Total => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.own)),
+        Sort::Cost | Sort::Total if on => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.processor.cycles)),
+        Sort::Cost | Sort::Bytecodes | Sort::Total => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.own)),
         Sort::Calls => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.calls)),
         Sort::Exits => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.exceptional_exits)),
         Sort::Name => {}
@@ -37,15 +41,25 @@ fn rows(view: &View, args: &Report) -> Vec<ThreadRow> {
     rows
 }
 
+/// A thread calls nothing but what its tree holds: cycles and cycles_total are the same.
+fn columns(view: &View, row: &ThreadRow) -> Option<Columns> {
+    let t = &row.totals;
+    view.processor.as_ref().map(|_| Columns::new(&t.processor, t.processor.cycles, t.own))
+}
+
+fn cost(view: &View, row: &ThreadRow) -> u64 {
+    if view.processor.is_some() { row.totals.processor.cycles } else { row.totals.own }
+}
+
 /// For people.
 pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Result<()> {
     methods::head(view, out, style)?;
     writeln!(out)?;
-    let mut table = Table::new(&["bytecodes", "share", "calls", "exits", "contexts", "threads", "name"]);
+    let mut table = Table::new(&[view.unit(), "share", "calls", "exits", "contexts", "threads", "name"]);
     for r in rows(view, args) {
         table.row(vec![
-            thousands(r.totals.own),
-            share(r.totals.own, view.totals.own),
+            thousands(cost(view, &r)),
+            share(cost(view, &r), view.whole()),
             thousands(r.totals.calls),
             thousands(r.totals.exceptional_exits),
             thousands(r.totals.contexts),
@@ -61,23 +75,42 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
 
 /// A row per name.
 pub fn csv(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
-    write!(out, "thread,threads,contexts,calls,exceptional_exits,bytecodes\r\n")?;
+    write!(out, "thread,threads,contexts,calls,exceptional_exits,bytecodes{}\r\n", if view.processor.is_some() { HEADER } else { "" })?;
     for r in rows(view, args) {
         let t = r.totals;
-        write!(out, "{},{},{},{},{},{}\r\n", field(&r.label), r.threads, t.contexts, t.calls, t.exceptional_exits, t.own)?;
+        let processor = columns(view, &r).map(|c| c.csv()).unwrap_or_default();
+        write!(out, "{},{},{},{},{},{}{processor}\r\n", field(&r.label), r.threads, t.contexts, t.calls, t.exceptional_exits, t.own)?;
     }
     Ok(())
 }
 
 /// `{"threads": [...]}`.
 pub fn json(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
-    let row = |r: &ThreadRow| {
-        json!({
-            "thread": r.label, "threads": r.threads, "contexts": r.totals.contexts, "calls": r.totals.calls,
-            "exceptional_exits": r.totals.exceptional_exits, "bytecodes": r.totals.own,
+    #[derive(Serialize)]
+    struct Row<'a> {
+        thread: &'a str,
+        threads: u64,
+        contexts: u64,
+        calls: u64,
+        exceptional_exits: u64,
+        bytecodes: u64,
+        #[serde(flatten)]
+        processor: Option<Columns>,
+    }
+    let rows = rows(view, args);
+    let row = |r: &'_ ThreadRow| {
+        let t = &r.totals;
+        json!(Row {
+            thread: &r.label,
+            threads: r.threads,
+            contexts: t.contexts,
+            calls: t.calls,
+            exceptional_exits: t.exceptional_exits,
+            bytecodes: t.own,
+            processor: columns(view, r),
         })
     };
-    let rows: Vec<_> = rows(view, args).iter().map(row).collect();
+    let rows: Vec<_> = rows.iter().map(row).collect();
     serde_json::to_writer_pretty(&mut *out, &json!({ "threads": rows })).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(())

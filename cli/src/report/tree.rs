@@ -1,6 +1,7 @@
 //! Calling contexts.
 
 use super::json::{Coverage, Totals};
+use super::processor::{Columns, HEADER};
 use super::view::{View, fits, loose, readable, share};
 use super::{coverage, field, methods};
 use crate::args::{Report, Sort};
@@ -49,22 +50,22 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
     let lines = lines(view)?;
     let kept = kept(view, args);
     let contexts = &view.tree.contexts;
-    let whole = view.totals.own;
+    let whole = view.whole();
     let (wide, narrow) = (thousands(whole).len().max(12), thousands(view.totals.calls).len().max(10));
     let row = |numbers: [&str; 4], what: &str| {
         let [total, part, own, calls] = numbers;
         format!("{total:>wide$}  {part:>6}  {own:>wide$}  {calls:>narrow$}  {what}")
     };
-    writeln!(out, "{}", style.bold(&row(["with callees", "share", "bytecodes", "calls"], "context")))?;
+    writeln!(out, "{}", style.bold(&row(["with callees", "share", view.unit(), "calls"], "context")))?;
     let shown = |c: u32, depth: usize| {
         kept[c as usize]
             && args.max_depth.is_none_or(|d| depth <= d)
-            && contexts[c as usize].total as f64 * 100.0 >= args.min_share * whole as f64
+            && view.cost(&contexts[c as usize]).1 as f64 * 100.0 >= args.min_share * whole as f64
     };
     // How many callees are left out below a context, and what they cost.
     let left_out = |c: u32, depth: usize| {
         let hidden = view.tree.children(c).iter().filter(|&&child| !shown(child, depth + 1));
-        hidden.fold((0u64, 0u64), |(n, total), &child| (n + 1, total.saturating_add(contexts[child as usize].total)))
+        hidden.fold((0u64, 0u64), |(n, total), &child| (n + 1, total.saturating_add(view.cost(&contexts[child as usize]).1)))
     };
     let more = |(n, total): (u64, u64)| match n {
         0 => String::new(),
@@ -79,7 +80,8 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
         notes.extend(Some(more(left_out(context, depth))).filter(|m| !m.is_empty()));
         let notes = if notes.is_empty() { String::new() } else { format!("  … {}", notes.join(", ")) };
         let what = format!("{}{}{}", "  ".repeat(depth - 1), label(view, &lines, c), style.dim(&notes));
-        let numbers = [thousands(c.total), share(c.total, whole), thousands(c.own), thousands(c.calls)];
+        let (own, total) = view.cost(c);
+        let numbers = [thousands(total), share(total, whole), thousands(own), thousands(c.calls)];
         writeln!(out, "{}", row(numbers.each_ref().map(String::as_str), &what))
     };
     let mut result = Ok(());
@@ -116,12 +118,16 @@ fn label(view: &View, lines: &Option<Lines>, context: &Context) -> String {
 
 fn in_order(view: &View, args: &Report, a: u32, b: u32) -> std::cmp::Ordering {
     let (a, b) = (&view.tree.contexts[a as usize], &view.tree.contexts[b as usize]);
-    let key = |c: &Context| match args.sort {
-        // In a tree the dearest branch is the one to follow.
-        Sort::Bytecodes | Sort::Total => Reverse((c.total, c.own, c.calls)),
-        Sort::Calls => Reverse((c.calls, c.total, c.own)),
-        Sort::Exits => Reverse((c.exceptional_exits, c.total, c.own)),
-        Sort::Name => Reverse((0, 0, 0)),
+    let key = |c: &Context| {
+        let (own, total) = view.cost(c);
+        match args.sort {
+            // In a tree the dearest branch is the one to follow.
+            Sort::Cost | Sort::Total => Reverse((total, own, c.calls)),
+            Sort::Bytecodes => Reverse((c.total, c.own, c.calls)),
+            Sort::Calls => Reverse((c.calls, total, own)),
+            Sort::Exits => Reverse((c.exceptional_exits, total, own)),
+            Sort::Name => Reverse((0, 0, 0)),
+        }
     };
     key(a).cmp(&key(b)).then_with(|| by_name(view, a, b))
 }
@@ -145,6 +151,8 @@ struct Row<'a> {
     exceptional_exits: u64,
     bytecodes: u64,
     bytecodes_total: u64,
+    #[serde(flatten)]
+    processor: Option<Columns>,
 }
 
 /// Calls `each` with every context depth first, callees in order of name: the same run gives the same rows.
@@ -178,6 +186,7 @@ fn each_row(view: &View, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<
             exceptional_exits: c.exceptional_exits,
             bytecodes: c.own,
             bytecodes_total: c.total,
+            processor: view.processor.as_ref().map(|_| Columns::new(&c.processor, c.cycles_total, c.own)),
         };
         open.push(next);
         next += 1;
@@ -193,15 +202,17 @@ fn each_row(view: &View, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<
 pub fn csv(view: &View, out: &mut dyn Write) -> Result<()> {
     write!(
         out,
-        "index,parent,class,method,descriptor,site,line,native,calls,exceptional_exits,bytecodes,bytecodes_total\r\n"
+        "index,parent,class,method,descriptor,site,line,native,calls,exceptional_exits,bytecodes,bytecodes_total{}\r\n",
+        if view.processor.is_some() { HEADER } else { "" }
     )?;
     let number = |n: Option<u32>| n.map(|n| n.to_string()).unwrap_or_default();
     each_row(view, |r| {
         let names = [field(r.class), field(r.method), field(r.descriptor)].join(",");
         let (site, line) = (number(r.site), number(r.line.map(u32::from)));
         let [calls, exits, own, total] = [r.calls, r.exceptional_exits, r.bytecodes, r.bytecodes_total];
+        let processor = r.processor.as_ref().map(Columns::csv).unwrap_or_default();
         let (index, parent, native) = (r.index, r.parent, r.native);
-        write!(out, "{index},{parent},{names},{site},{line},{native},{calls},{exits},{own},{total}\r\n")
+        write!(out, "{index},{parent},{names},{site},{line},{native},{calls},{exits},{own},{total}{processor}\r\n")
     })
 }
 
@@ -209,7 +220,7 @@ pub fn csv(view: &View, out: &mut dyn Write) -> Result<()> {
 pub fn json(view: &View, out: &mut dyn Write) -> Result<()> {
     #[derive(Serialize)]
     struct Contexts<'a> {
-        totals: Totals,
+        totals: Totals<'a>,
         #[serde(serialize_with = "rows")]
         contexts: &'a View,
         coverage: Coverage<'a>,

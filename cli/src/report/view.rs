@@ -1,13 +1,16 @@
 //! A profile with the user's choice of threads and root, measured.
 
-use crate::args::{Format, Report, Sort};
+use super::processor;
+use crate::args::{Format, OnTarget, Report, Sort};
 use anyhow::{Context, Result, bail};
+use cprof_profile::cache::CacheSpec;
+use cprof_profile::cycles::Metrics;
 use cprof_profile::measure::{Measures, measure};
 use cprof_profile::model::Profile;
 use cprof_profile::names::{Pattern, parameters};
 use cprof_profile::natives::{NativeCalls, native_calls};
 use cprof_profile::projections::{Totals, totals};
-use cprof_profile::target::Bytecodes;
+use cprof_profile::target::{Bytecodes, Model};
 use cprof_profile::tree::{Context as Node, Symbol, Symbols, Tree, What};
 use cprof_profile::{file, projections};
 use std::path::Path;
@@ -32,6 +35,20 @@ pub struct View {
     pub threads: Vec<bool>,
     /// Name of the file.
     pub file: String,
+    /// The processor of `--target`.
+    pub processor: Option<Evaluated>,
+}
+
+/// What the cycles in a view are of.
+pub struct Evaluated {
+    /// The processor.
+    pub model: Model,
+    /// Its method cache.
+    pub cache: CacheSpec,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+    /// `--no-upcalls`.
+    pub without_upcalls: bool,
 }
 
 /// The report without any options.
@@ -45,10 +62,11 @@ pub fn defaults(path: &Path) -> Report {
         root: None,
         thread: None,
         filter: None,
-        sort: Sort::Bytecodes,
+        sort: Sort::Cost,
         top: None,
         min_share: 1.0,
         max_depth: None,
+        on: OnTarget::default(),
     }
 }
 
@@ -62,8 +80,9 @@ impl View {
     pub fn load(args: &Report) -> Result<View> {
         let profile = file::read(&args.file)?;
         let damaged = || format!("{} cannot be evaluated", args.file.display());
-        let measures = measure(&profile, &Bytecodes).with_context(damaged)?;
+        let mut measures = measure(&profile, &Bytecodes).with_context(damaged)?;
         let natives = native_calls(&profile, &measures).with_context(damaged)?;
+        let processor = processor::load(&args.on, &profile, &mut measures, &natives).with_context(damaged)?;
         let symbols = Symbols::new(&profile);
         let file = args.file.display().to_string();
         let threads: Vec<bool> = match &args.thread {
@@ -77,15 +96,43 @@ impl View {
             }
             None => vec![true; profile.threads.len()],
         };
-        let mut tree = Tree::new(&profile, &symbols, &measures, &natives, |t| threads[t]);
-        let mut roots = None;
-        if let Some(root) = &args.root {
-            let chosen = choose_roots(root, &symbols, &file)?;
-            tree = tree.at_and_below(|s| chosen[s as usize]);
-            roots = Some(chosen);
-        }
+        let roots = args.root.as_ref().map(|root| choose_roots(root, &symbols, &file)).transpose()?;
+        let tree = chosen(&profile, &symbols, &measures, &natives, &threads, roots.as_deref());
         let totals = totals(&tree, &symbols);
-        Ok(View { profile, measures, natives, symbols, tree, totals, roots, threads, file })
+        Ok(View { profile, measures, natives, symbols, tree, totals, roots, threads, file, processor })
+    }
+
+    /// The totals with another evaluation of every node on a processor.
+    pub fn totals_with(&mut self, nodes: Vec<Metrics>) -> Totals {
+        self.measures.processor = nodes;
+        let View { profile, symbols, measures, natives, threads, roots, .. } = self;
+        totals(&chosen(profile, symbols, measures, natives, threads, roots.as_deref()), symbols)
+    }
+
+    /// What costs are counted in.
+    pub fn unit(&self) -> &'static str {
+        if self.processor.is_some() { "cycles" } else { "bytecodes" }
+    }
+
+    /// A context's own cost and that with everything below.
+    pub fn cost(&self, context: &Node) -> (u64, u64) {
+        match self.processor {
+            Some(_) => (context.processor.cycles, context.cycles_total),
+            None => (context.own, context.total),
+        }
+    }
+
+    /// A method's own cost and that with everything it called.
+    pub fn cost_of_row(&self, row: &projections::MethodRow) -> (u64, u64) {
+        match self.processor {
+            Some(_) => (row.processor.cycles, row.cycles_total),
+            None => (row.own, row.total),
+        }
+    }
+
+    /// The cost of everything in the view.
+    pub fn whole(&self) -> u64 {
+        if self.processor.is_some() { self.totals.processor.cycles } else { self.totals.own }
     }
 
     /// The method of a context; none for contexts folded together.
@@ -104,17 +151,36 @@ impl View {
             rows.retain(|r| fits(&pattern, &self.symbols.list[r.symbol as usize]));
         }
         rows.sort_by(|a, b| {
-            let key = |r: &projections::MethodRow| match args.sort {
-                Sort::Bytecodes => (r.own, r.total, r.calls),
-                Sort::Total => (r.total, r.own, r.calls),
-                Sort::Calls => (r.calls, r.own, r.total),
-                Sort::Exits => (r.exceptional_exits, r.calls, r.own),
-                Sort::Name => (0, 0, 0),
+            let key = |r: &projections::MethodRow| {
+                let (own, total) = self.cost_of_row(r);
+                match args.sort {
+                    Sort::Cost => (own, total, r.calls),
+                    Sort::Bytecodes => (r.own, r.total, r.calls),
+                    Sort::Total => (total, own, r.calls),
+                    Sort::Calls => (r.calls, own, total),
+                    Sort::Exits => (r.exceptional_exits, r.calls, own),
+                    Sort::Name => (0, 0, 0),
+                }
             };
             let name = |r: &projections::MethodRow| &self.symbols.list[r.symbol as usize];
             key(b).cmp(&key(a)).then_with(|| name(a).cmp(name(b)))
         });
         rows
+    }
+}
+
+fn chosen(
+    profile: &Profile,
+    symbols: &Symbols,
+    measures: &Measures,
+    natives: &[NativeCalls],
+    threads: &[bool],
+    roots: Option<&[bool]>,
+) -> Tree {
+    let tree = Tree::new(profile, symbols, measures, natives, |t| threads[t]);
+    match roots {
+        Some(roots) => tree.at_and_below(|s| roots[s as usize]),
+        None => tree,
     }
 }
 

@@ -179,8 +179,7 @@ impl Work<'_> {
             let hit = return_misses.saturating_mul(self.prices.leave(return_opcode, None)?);
             cycles = cycles.saturating_add(missed).saturating_sub(hit);
         }
-        let lookups = calls.saturating_add(returns);
-        let own = Metrics { cycles, estimated: own.estimated, upcalls: 0, entry_misses, return_misses, lookups };
+        let own = Metrics { cycles, estimated: own.estimated, upcalls: 0, entry_misses, return_misses, entries: calls, returns };
         self.out[node].add(&own);
         // A thread's first method was not called; nor was one that root= chose, as far as the recording goes.
         if caller == special::ROOT {

@@ -30,8 +30,10 @@ pub struct Metrics {
     pub entry_misses: u64,
     /// Times it returned and its caller was not in the method cache.
     pub return_misses: u64,
-    /// Lookups: entries, and normal returns to a caller.
-    pub lookups: u64,
+    /// Lookups when it was entered: its calls.
+    pub entries: u64,
+    /// Lookups when it returned normally to a caller.
+    pub returns: u64,
 }
 
 impl Metrics {
@@ -42,13 +44,19 @@ impl Metrics {
         self.upcalls = self.upcalls.saturating_add(other.upcalls);
         self.entry_misses = self.entry_misses.saturating_add(other.entry_misses);
         self.return_misses = self.return_misses.saturating_add(other.return_misses);
-        self.lookups = self.lookups.saturating_add(other.lookups);
+        self.entries = self.entries.saturating_add(other.entries);
+        self.returns = self.returns.saturating_add(other.returns);
+    }
+
+    /// All lookups.
+    pub fn lookups(&self) -> u64 {
+        self.entries.saturating_add(self.returns)
     }
 
     /// The share of lookups that found their method; none when there were no lookups.
     pub fn hit_rate(&self) -> Option<f64> {
         let misses = self.entry_misses.saturating_add(self.return_misses);
-        (self.lookups > 0).then(|| 1.0 - misses as f64 / self.lookups as f64)
+        (self.lookups() > 0).then(|| 1.0 - misses as f64 / self.lookups() as f64)
     }
 }
 

@@ -1,5 +1,6 @@
 //! By method.
 
+use crate::cycles::Metrics;
 use crate::tree::{Symbols, Tree, Visit, What};
 
 /// A method's metrics over all its contexts in a tree.
@@ -15,6 +16,10 @@ pub struct MethodRow {
     pub own: u64,
     /// Cost of the method and all it called; a recursive method's inner calls are in the outer one's already.
     pub total: u64,
+    /// On the processor that the tree is of.
+    pub processor: Metrics,
+    /// Cycles of the method and all it called, as for [`MethodRow::total`].
+    pub cycles_total: u64,
 }
 
 /// Sums over a tree.
@@ -32,6 +37,8 @@ pub struct Totals {
     pub exceptional_exits: u64,
     /// Cost.
     pub own: u64,
+    /// On the processor that the tree is of.
+    pub processor: Metrics,
 }
 
 /// One row per method in the tree, in order of symbol.
@@ -54,11 +61,21 @@ pub fn by_method(tree: &Tree, symbols: &Symbols) -> Vec<MethodRow> {
             return true;
         }
         let metrics = &tree.contexts[context as usize];
-        let row = rows[symbol as usize].get_or_insert(MethodRow { symbol, calls: 0, exceptional_exits: 0, own: 0, total: 0 });
+        let row = rows[symbol as usize].get_or_insert(MethodRow {
+            symbol,
+            calls: 0,
+            exceptional_exits: 0,
+            own: 0,
+            total: 0,
+            processor: Metrics::default(),
+            cycles_total: 0,
+        });
         row.calls = row.calls.saturating_add(metrics.calls);
         row.exceptional_exits = row.exceptional_exits.saturating_add(metrics.exceptional_exits);
         row.own = row.own.saturating_add(metrics.own);
+        row.processor.add(&metrics.processor);
         if *outer == 0 {
+            row.cycles_total = row.cycles_total.saturating_add(metrics.cycles_total);
             row.total = row.total.saturating_add(metrics.total);
         }
         *outer += 1;
@@ -83,6 +100,7 @@ pub fn totals(tree: &Tree, symbols: &Symbols) -> Totals {
         totals.calls = totals.calls.saturating_add(context.calls);
         totals.exceptional_exits = totals.exceptional_exits.saturating_add(context.exceptional_exits);
         totals.own = totals.own.saturating_add(context.own);
+        totals.processor.add(&context.processor);
     }
     totals
 }

@@ -1,0 +1,214 @@
+//! `cprof explore`: one profile on many configurations.
+
+use crate::args::{Explore, Format, Report};
+use crate::report::processor::{cpi, model, percent, ratio};
+use crate::report::view::{View, defaults};
+use crate::report::field;
+use crate::style::Style;
+use crate::table::Table;
+use anyhow::{Context, Result, bail};
+use cprof_profile::cache::CacheSpec;
+use cprof_profile::cycles::{Metrics, Options, evaluate};
+use cprof_profile::names::thousands;
+use cprof_profile::target::{CycleEstimator, Model};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
+
+/// The matrix when none is given.
+const DEFAULT: &str = include_str!("../../targets/matrices/default.toml");
+
+/// More configurations than this are taken for a mistake.
+const MOST: usize = 10_000;
+
+/// Which configurations: all combinations.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Matrix {
+    targets: Vec<String>,
+    /// None: those that were simulated, ideal and none.
+    caches: Option<Vec<String>>,
+    #[serde(default)]
+    set: BTreeMap<String, Vec<i64>>,
+    /// What speedups are against; the first configuration when absent.
+    base: Option<Base>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Base {
+    target: String,
+    cache: Option<String>,
+    #[serde(default)]
+    set: BTreeMap<String, i64>,
+}
+
+/// A processor with its cache and parameters.
+#[derive(Clone)]
+struct Configuration {
+    target: String,
+    cache: CacheSpec,
+    set: Vec<(String, i64)>,
+}
+
+/// A row.
+#[derive(Serialize)]
+struct Row {
+    target: String,
+    cache: String,
+    set: BTreeMap<String, i64>,
+    cycles: u64,
+    bytecodes: u64,
+    cpi: Option<f64>,
+    milliseconds: Option<f64>,
+    /// How much faster than the base, in percent: (time of the base / time - 1) · 100.
+    speedup: Option<f64>,
+    entry_miss_rate: Option<f64>,
+    return_miss_rate: Option<f64>,
+    miss_rate: Option<f64>,
+}
+
+/// Prints the table.
+pub fn explore(args: &Explore) -> Result<()> {
+    let report = Report { root: args.root.clone(), thread: args.thread.clone(), ..defaults(&args.file) };
+    let mut view = View::load(&report)?;
+    let (configurations, base) = configurations(&matrix(args)?, &view)?;
+    let mut measured = |c: &Configuration| measured(&mut view, c, args.no_upcalls);
+    let mut base_time = base.map(|b| measured(&b)).transpose()?.map(|(model, metrics, _)| time(&model, &metrics));
+    let mut rows = Vec::new();
+    for configuration in &configurations {
+        let (model, metrics, bytecodes) = measured(configuration)?;
+        let against = *base_time.get_or_insert_with(|| time(&model, &metrics));
+        rows.push(row(configuration, &model, &metrics, bytecodes, against));
+    }
+    let stdout = io::stdout();
+    let style = Style::of(&stdout);
+    let mut out = BufWriter::new(stdout.lock());
+    match args.format {
+        Format::Text => text(&rows, &mut out, style)?,
+        Format::Csv => csv(&rows, &mut out)?,
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut out, &serde_json::json!({ "configurations": rows })).map_err(io::Error::from)?;
+            writeln!(out)?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn matrix(args: &Explore) -> Result<Matrix> {
+    let Some(path) = &args.matrix else { return toml::from_str(DEFAULT).context("the default matrix") };
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the matrix {}", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("{} is no matrix", path.display()))
+}
+
+fn cache(text: &str) -> Result<CacheSpec> {
+    Ok(text.parse::<CacheSpec>()?)
+}
+
+/// All combinations, and the base.
+fn configurations(matrix: &Matrix, view: &View) -> Result<(Vec<Configuration>, Option<Configuration>)> {
+    let caches: Vec<CacheSpec> = match &matrix.caches {
+        Some(caches) => caches.iter().map(|c| cache(c)).collect::<Result<_>>()?,
+        None => view.profile.caches.iter().copied().chain([CacheSpec::IDEAL, CacheSpec::NONE]).collect(),
+    };
+    let mut sets: Vec<Vec<(String, i64)>> = vec![Vec::new()];
+    for (name, values) in &matrix.set {
+        let with = |set: &Vec<(String, i64)>, value: i64| set.iter().cloned().chain([(name.clone(), value)]).collect();
+        sets = sets.iter().flat_map(|set| values.iter().map(move |&v| with(set, v))).collect();
+        if sets.len() > MOST {
+            break;
+        }
+    }
+    let count = matrix.targets.len().saturating_mul(caches.len()).saturating_mul(sets.len());
+    if count == 0 || count > MOST {
+        bail!("the matrix has {count} configurations; it must have at least one and at most {MOST}");
+    }
+    let mut all = Vec::new();
+    for target in &matrix.targets {
+        for &cache in &caches {
+            all.extend(sets.iter().map(|set| Configuration { target: target.clone(), cache, set: set.clone() }));
+        }
+    }
+    let base = match &matrix.base {
+        None => None,
+        Some(base) => {
+            let set: Vec<(String, i64)> = base.set.clone().into_iter().collect();
+            let cache = match &base.cache {
+                Some(text) => cache(text)?,
+                None => model(&base.target, &set)?.cache(),
+            };
+            Some(Configuration { target: base.target.clone(), cache, set })
+        }
+    };
+    Ok((all, base))
+}
+
+fn measured(view: &mut View, c: &Configuration, without_upcalls: bool) -> Result<(Model, Metrics, u64)> {
+    let model = model(&c.target, &c.set)?;
+    let options = Options { cache: Some(c.cache), without_upcalls };
+    let evaluation = evaluate(&view.profile, &view.measures, &view.natives, &model, &options)
+        .with_context(|| format!("target {}, cache {}", c.target, c.cache))?;
+    let totals = view.totals_with(evaluation.nodes);
+    Ok((model, totals.processor, totals.own))
+}
+
+/// Time in milliseconds where the model has a clock, in cycles otherwise.
+fn time(model: &Model, metrics: &Metrics) -> (f64, bool) {
+    match model.clock_mhz() {
+        Some(mhz) => (metrics.cycles as f64 / (mhz as f64 * 1000.0), true),
+        None => (metrics.cycles as f64, false),
+    }
+}
+
+fn row(c: &Configuration, model: &Model, m: &Metrics, bytecodes: u64, base: (f64, bool)) -> Row {
+    let (own, clocked) = time(model, m);
+    let rate = |misses: u64, lookups: u64| (lookups > 0).then(|| misses as f64 / lookups as f64);
+    Row {
+        target: c.target.clone(),
+        cache: c.cache.to_string(),
+        set: c.set.iter().cloned().collect(),
+        cycles: m.cycles,
+        bytecodes,
+        cpi: cpi(m.cycles, bytecodes),
+        milliseconds: clocked.then_some(own),
+        // A clock cannot be compared with none.
+        speedup: (own > 0.0 && clocked == base.1).then(|| (base.0 / own - 1.0) * 100.0),
+        entry_miss_rate: rate(m.entry_misses, m.entries),
+        return_miss_rate: rate(m.return_misses, m.returns),
+        miss_rate: rate(m.entry_misses.saturating_add(m.return_misses), m.lookups()),
+    }
+}
+
+fn settings(row: &Row) -> String {
+    row.set.iter().map(|(name, value)| format!(" {name}={value}")).collect()
+}
+
+fn text(rows: &[Row], out: &mut dyn Write, style: Style) -> Result<()> {
+    let mut table = Table::new(&["cycles", "IC", "CPI", "ms", "speedup", "entry misses", "return misses", "configuration"]);
+    for r in rows {
+        table.row(vec![
+            thousands(r.cycles),
+            thousands(r.bytecodes),
+            ratio(r.cpi),
+            r.milliseconds.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.3}")),
+            r.speedup.map_or_else(|| "-".to_owned(), |p| format!("{p:+.1}%")),
+            percent(r.entry_miss_rate),
+            percent(r.return_miss_rate),
+            format!("{}, {}{}", r.target, r.cache, settings(r)),
+        ]);
+    }
+    table.print(out, style)?;
+    Ok(())
+}
+
+fn csv(rows: &[Row], out: &mut dyn Write) -> Result<()> {
+    let number = |n: Option<f64>| n.map(|n| format!("{n:.6}")).unwrap_or_default();
+    write!(out, "target,cache,set,cycles,bytecodes,cpi,milliseconds,speedup,entry_miss_rate,return_miss_rate,miss_rate\r\n")?;
+    for r in rows {
+        let (target, set) = (field(&r.target), field(settings(r).trim_start()));
+        let rates = [r.cpi, r.milliseconds, r.speedup, r.entry_miss_rate, r.return_miss_rate, r.miss_rate].map(number).join(",");
+        write!(out, "{target},{},{set},{},{},{rates}\r\n", r.cache, r.cycles, r.bytecodes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! Columns and lines of a report about a processor (`--target`).
+
+use super::view::{Evaluated, share};
+use crate::args::OnTarget;
+use anyhow::{Result, bail};
+use cprof_profile::cache::CacheSpec;
+use cprof_profile::cycles::{Metrics, NotSimulated, Options, Outcomes, evaluate};
+use cprof_profile::measure::Measures;
+use cprof_profile::model::Profile;
+use cprof_profile::natives::NativeCalls;
+use cprof_profile::target::{CycleEstimator, Library, Model};
+use serde::Serialize;
+
+/// The model that the options name, with its parameters set.
+pub fn model(name: &str, set: &[(String, i64)]) -> Result<Model> {
+    let mut model = Library.load(name)?;
+    for (parameter, value) in set {
+        model.set(parameter, *value)?;
+    }
+    Ok(model)
+}
+
+/// Evaluates a profile as the options say, into its measures; none without `--target`.
+pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives: &[NativeCalls]) -> Result<Option<Evaluated>> {
+    let Some(name) = &args.target else {
+        if args.cache.is_some() || !args.set.is_empty() || args.no_upcalls {
+            bail!("--cache, --set and --no-upcalls belong to a processor; name one with --target (cprof targets lists them)");
+        }
+        return Ok(None);
+    };
+    let model = model(name, &args.set)?;
+    let cache = args.cache.unwrap_or_else(|| chosen_cache(profile, &model));
+    let options = Options { cache: Some(cache), without_upcalls: args.no_upcalls };
+    let evaluation = evaluate(profile, measures, natives, &model, &options).map_err(|e| hint(e.into(), profile, name))?;
+    measures.processor = evaluation.nodes;
+    Ok(Some(Evaluated { model, cache, notes: evaluation.notes, without_upcalls: args.no_upcalls }))
+}
+
+/// The model's own cache, if it was simulated in any scope.
+fn chosen_cache(profile: &Profile, model: &Model) -> CacheSpec {
+    let wanted = model.cache();
+    let same = |c: &&CacheSpec| (c.kind, c.size, c.blocks) == (wanted.kind, wanted.size, wanted.blocks);
+    profile.caches.iter().find(|c| **c == wanted).or_else(|| profile.caches.iter().find(same)).copied().unwrap_or(wanted)
+}
+
+/// Says which model wanted the cache.
+fn hint(e: anyhow::Error, profile: &Profile, target: &str) -> anyhow::Error {
+    match e.downcast_ref::<NotSimulated>() {
+        Some(e) if Outcomes::of(profile, e.wanted).is_err() => anyhow::anyhow!("target {target}: {e}"),
+        _ => e.context(format!("target {target}")),
+    }
+}
+
+/// Cycles per bytecode; none where no bytecode was executed.
+pub fn cpi(cycles: u64, bytecodes: u64) -> Option<f64> {
+    (bytecodes > 0).then(|| cycles as f64 / bytecodes as f64)
+}
+
+/// Two digits after the point, or `-`.
+pub fn ratio(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |v| format!("{v:.2}"))
+}
+
+/// A share between 0 and 1 as percent.
+pub fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |v| format!("{:.2}%", v * 100.0))
+}
+
+/// The numbers of a row; the names are those of the CSV.
+#[derive(Serialize)]
+pub struct Columns {
+    cycles: u64,
+    cycles_total: u64,
+    entry_misses: u64,
+    return_misses: u64,
+    hit_rate: Option<f64>,
+    cpi: Option<f64>,
+}
+
+/// Their names, after the others of a CSV header.
+pub const HEADER: &str = ",cycles,cycles_total,entry_misses,return_misses,hit_rate,cpi";
+
+impl Columns {
+    /// A row's.
+    pub fn new(metrics: &Metrics, cycles_total: u64, bytecodes: u64) -> Columns {
+        Columns {
+            cycles: metrics.cycles,
+            cycles_total,
+            entry_misses: metrics.entry_misses,
+            return_misses: metrics.return_misses,
+            hit_rate: metrics.hit_rate(),
+            cpi: cpi(metrics.cycles, bytecodes),
+        }
+    }
+
+    /// As fields of a CSV row, each after a comma. Rates have six digits, and are empty where there is nothing to divide by.
+    pub fn csv(&self) -> String {
+        let rate = |r: Option<f64>| r.map(|r| format!("{r:.6}")).unwrap_or_default();
+        let Columns { cycles, cycles_total, entry_misses, return_misses, .. } = self;
+        format!(",{cycles},{cycles_total},{entry_misses},{return_misses},{},{}", rate(self.hit_rate), rate(self.cpi))
+    }
+}
+
+/// Sums, and what they are of.
+#[derive(Serialize)]
+pub struct Sums<'a> {
+    target: &'a str,
+    accuracy: String,
+    cache: String,
+    cycles: u64,
+    cpi: Option<f64>,
+    clock_mhz: Option<u64>,
+    milliseconds: Option<f64>,
+    entry_misses: u64,
+    return_misses: u64,
+    lookups: u64,
+    hit_rate: Option<f64>,
+    estimated_cycles: u64,
+    upcall_cycles: u64,
+    upcalls_included: bool,
+    notes: &'a [String],
+}
+
+impl<'a> Sums<'a> {
+    /// Of a report.
+    pub fn new(on: &'a Evaluated, m: &Metrics, bytecodes: u64) -> Sums<'a> {
+        let clock_mhz = on.model.clock_mhz();
+        Sums {
+            target: on.model.name(),
+            accuracy: on.model.accuracy.to_string(),
+            cache: on.cache.to_string(),
+            cycles: m.cycles,
+            cpi: cpi(m.cycles, bytecodes),
+            clock_mhz,
+            milliseconds: clock_mhz.map(|mhz| m.cycles as f64 / (mhz as f64 * 1000.0)),
+            entry_misses: m.entry_misses,
+            return_misses: m.return_misses,
+            lookups: m.lookups(),
+            hit_rate: m.hit_rate(),
+            estimated_cycles: m.estimated,
+            upcall_cycles: m.upcalls,
+            upcalls_included: !on.without_upcalls,
+            notes: &on.notes,
+        }
+    }
+
+    /// As lines for people: name, number, and what is to be said about it.
+    pub fn lines(&self) -> Vec<(&'static str, u64, String)> {
+        let time = match (self.milliseconds, self.clock_mhz) {
+            (Some(ms), Some(mhz)) => format!("{ms:.3} ms at {mhz} MHz, "),
+            _ => String::new(),
+        };
+        let mut lines = vec![("cycles", self.cycles, format!("on {} ({}): {time}CPI {}", self.target, self.accuracy, ratio(self.cpi)))];
+        if self.cache != CacheSpec::IDEAL.to_string() {
+            let rate = percent(self.hit_rate);
+            lines.push(("entry misses", self.entry_misses, format!("of method cache {}: hit rate {rate}", self.cache)));
+            lines.push(("return misses", self.return_misses, String::new()));
+        }
+        if self.estimated_cycles > 0 {
+            lines.push(("estimated cycles", self.estimated_cycles, format!("averages, {} of all", share(self.estimated_cycles, self.cycles))));
+        }
+        if self.upcalls_included && self.upcall_cycles > 0 {
+            lines.push(("upcall cycles", self.upcall_cycles, "calls by the JVM and native code; --no-upcalls leaves them out".to_owned()));
+        }
+        lines
+    }
+}
