@@ -1,0 +1,197 @@
+//! Cycles of synthetic recordings, added up by hand.
+
+mod support;
+
+use cprof_instrument::Level;
+use cprof_instrument::abi::header;
+use cprof_profile::cache::CacheSpec;
+use cprof_profile::cycles::{Evaluation, Metrics, Options, evaluate};
+use cprof_profile::measure::measure;
+use cprof_profile::model::{Misses, Profile};
+use cprof_profile::natives::native_calls;
+use cprof_profile::target::{Bytecodes, Library, Model};
+use std::io::Cursor;
+use std::path::Path;
+use support::classes::{ClassWriter, op};
+
+const INVOKESPECIAL: u8 = 183;
+const STATIC: u16 = 0x0009;
+const PUBLIC: u16 = 0x0001;
+
+fn options(cache: &str) -> Options {
+    Options { cache: Some(cache.parse().unwrap()), without_upcalls: false }
+}
+
+fn on(profile: &Profile, model: &Model, options: &Options) -> Result<Evaluation, String> {
+    let measures = measure(profile, &Bytecodes).unwrap();
+    let natives = native_calls(profile, &measures).unwrap();
+    evaluate(profile, &measures, &natives, model, options).map_err(|e| e.to_string())
+}
+
+fn jop() -> Model {
+    Library.load("jop").unwrap()
+}
+
+fn cycles(evaluation: &Evaluation) -> Vec<u64> {
+    evaluation.nodes.iter().map(|n| n.cycles).collect()
+}
+
+fn sum(evaluation: &Evaluation) -> Metrics {
+    let mut sum = Metrics::default();
+    evaluation.nodes.iter().for_each(|n| sum.add(n));
+    sum
+}
+
+#[test]
+fn hits() {
+    let profile = support::demo().profile(&[]);
+    let ideal = on(&profile, &jop(), &options("ideal")).unwrap();
+    // Root; main: iconst_1 1, goto 4, return 21, and 3 calls by invokestatic, 75 each.
+    // work on the main thread: twice iload_0 1, ifeq 4, iinc 4, goto 4, iload_0 1, ifeq 4, return 21, calls of a native
+    // method nothing; and once iload_0 1, ifeq 4 up to the exception, which costs no return.
+    // On the other thread: run, iconst_1 1, a call 75, return 21; work with two rounds 52.
+    assert_eq!(cycles(&ideal), [0, 251, 83, 0, 97, 52]);
+    assert_eq!(ideal.notes, Vec::<String>::new());
+    let total = sum(&ideal);
+    // 6 entries; the first methods of threads return to nobody, and one call ended with an exception.
+    assert_eq!((total.entries, total.returns, total.entry_misses, total.return_misses), (6, 3, 0, 0));
+    assert_eq!((total.estimated, total.upcalls, total.hit_rate()), (0, 0, Some(1.0)));
+}
+
+#[test]
+fn misses() {
+    let mut profile = support::demo().profile(&[]);
+    // main and run have 2 words: loading one takes 6 + 3·2 = 12 cycles, 3 more than a return hides. work has 4 words, whose
+    // 16 cycles a call hides.
+    let none = on(&profile, &jop(), &options("none")).unwrap();
+    assert_eq!(cycles(&none), [0, 251, 83 + 2 * 3, 0, 97, 52 + 3]);
+    assert_eq!((sum(&none).entry_misses, sum(&none).return_misses, sum(&none).hit_rate()), (6, 3, Some(0.0)));
+    let mut slow = jop();
+    slow.set("rws", 9).unwrap();
+    // Memory ten times as slow: 6 + 5·10 = 56, 19 more than a call hides; 6 + 3·10 = 36, 27 more than a return hides.
+    let hit = on(&profile, &slow, &options("ideal")).unwrap();
+    let miss = on(&profile, &slow, &options("none")).unwrap();
+    let more: Vec<u64> = cycles(&miss).iter().zip(cycles(&hit)).map(|(a, b)| a - b).collect();
+    assert_eq!(more, [0, 3 * 19, 2 * 27, 0, 19, 27]);
+
+    let refused = on(&profile, &jop(), &Options::default()).unwrap_err();
+    assert!(refused.contains("4k/16") && refused.contains("simulated none"), "{refused}");
+    profile.caches = vec!["1k/4".parse().unwrap(), "4k/16".parse().unwrap()];
+    let outcomes = Misses { entry: vec![0, 1, 2, 0, 1, 1], returns: vec![0, 0, 1, 0, 0, 0] };
+    profile.misses = vec![Misses { entry: vec![0; 6], returns: vec![0; 6] }, outcomes];
+    let simulated = on(&profile, &slow, &Options::default()).unwrap();
+    let more: Vec<u64> = cycles(&simulated).iter().zip(cycles(&hit)).map(|(a, b)| a - b).collect();
+    assert_eq!(more, [0, 2 * 19, 27, 0, 19, 0]);
+    assert_eq!((sum(&simulated).entry_misses, sum(&simulated).return_misses), (5, 1));
+    let refused = on(&profile, &jop(), &options("4k/16@shared")).unwrap_err();
+    assert!(refused.contains("which simulated 1k/4, 4k/16") && refused.contains("4k/16@shared"), "{refused}");
+    let bytes = cprof_profile::file::write_to(Cursor::new(Vec::new()), &profile).unwrap();
+    assert_eq!(cprof_profile::file::read_from(bytes, Path::new("x.cprof")).unwrap(), profile, "caches survive the file");
+}
+
+#[test]
+fn counting_bytecodes_is_a_model_too() {
+    let profile = support::demo().profile(&[]);
+    let measures = measure(&profile, &Bytecodes).unwrap();
+    let counted = on(&profile, &Library.load("bytecodes").unwrap(), &Options::default()).unwrap();
+    // main's single invokestatic was executed once and led to three calls in this invented recording; the calls of yield are
+    // bytecodes too, but calls of native methods cost a processor nothing.
+    assert_eq!(measures.own, [0, 4, 19, 0, 3, 13]);
+    assert_eq!(cycles(&counted), [0, 3 + 3, 19 - 3, 0, 3, 13 - 2]);
+}
+
+/// `Main.main` calls `Main.run` by invokevirtual and invokespecial, and the JVM calls `Main.<clinit>` below it.
+/// There are `specials` special calls.
+fn mixed(specials: u32) -> (Profile, Profile) {
+    let build = |sites: bool| {
+        let mut recording = support::Recording::new();
+        let mut main = ClassWriter::new("demo/Main", "java/lang/Object");
+        let run = main.methodref("demo/Main", "run", "()V");
+        let mut code = vec![op::ALOAD_0, op::INVOKEVIRTUAL, run[0], run[1]];
+        for _ in 0..specials {
+            code.extend([op::ALOAD_0, INVOKESPECIAL, run[0], run[1]]);
+        }
+        code.push(op::RETURN);
+        main.method("main", "()V", PUBLIC, &code);
+        main.method("run", "()V", PUBLIC, &[op::RETURN]);
+        main.method("<clinit>", "()V", 0x0008, &[op::RETURN]);
+        let ids = recording.class(main.finish(), false, Level::Precise);
+        let path = recording.path(0, 0, &[0], false);
+        let leaf = recording.path(0, 1, &[0], false);
+        let times = |n: u64| leaf.iter().map(|c| c * n).collect::<Vec<u64>>();
+        let arena = &mut recording.arena;
+        if sites {
+            arena.put(header::FLAGS, 1);
+        }
+        let tree = arena.tree("main", 0, 1);
+        let main_node = arena.node(tree, tree, ids[0], 0, &path);
+        if sites {
+            arena.node(tree, main_node, ids[1], 2, &times(1));
+            for s in 0..specials {
+                arena.node(tree, main_node, ids[1], 6 + 4 * s, &times(1));
+            }
+        } else {
+            arena.node(tree, main_node, ids[1], 0, &times(1 + u64::from(specials)));
+        }
+        arena.node(tree, main_node, ids[2], 0, &times(1));
+        recording.profile(&[])
+    };
+    (build(false), build(true))
+}
+
+#[test]
+fn calls_of_several_kinds_and_of_none() {
+    for specials in [0, 1, 2] {
+        let (merged, by_site) = mixed(specials);
+        for profile in [&merged, &by_site] {
+            let result = on(profile, &jop(), &options("ideal")).unwrap();
+            // aload_0 1 per call, return 21; virtual 100, special 75; the class initialiser as static 75, apart.
+            let own = 21 + (1 + 100) + u64::from(specials) * (1 + 75);
+            assert_eq!(result.nodes[1].cycles, own + 75, "{specials}");
+            assert_eq!(result.nodes[1].upcalls, 75);
+            let without = on(profile, &jop(), &Options { without_upcalls: true, ..options("ideal") }).unwrap();
+            assert_eq!((without.nodes[1].cycles, without.nodes[1].upcalls), (own, 0));
+            assert_eq!(result.notes, Vec::<String>::new());
+        }
+        // Misses of the merged context cannot be told apart by kind, and that is said; by site they can.
+        let noted = on(&merged, &jop(), &options("none")).unwrap().notes.len();
+        assert_eq!(noted, usize::from(specials > 0));
+        assert_eq!(on(&by_site, &jop(), &options("none")).unwrap().notes.len(), 0);
+    }
+}
+
+#[test]
+fn where_callers_are_lost_calls_count_where_they_are_executed() {
+    let mut profile = support::demo().profile(&[]);
+    profile.run.bounded = true;
+    let result = on(&profile, &jop(), &options("ideal")).unwrap();
+    // main executed one invokestatic; the executions of work's site reached a native method and cost nothing.
+    assert_eq!(cycles(&result), [0, 251 - 2 * 75, 83, 0, 97, 52]);
+    assert!(result.notes[0].contains("bounded"), "{:?}", result.notes);
+}
+
+#[test]
+fn blocks_left_by_an_exception_count_whole_only_where_they_were_counted_so() {
+    let run = |level: Level| {
+        let mut recording = support::Recording::new();
+        let mut main = ClassWriter::new("demo/Main", "java/lang/Object");
+        let other = main.methodref("demo/Other", "missing", "()V");
+        main.method("main", "()V", STATIC, &[op::ICONST_1, op::POP, op::INVOKESTATIC, other[0], other[1], op::ICONST_1, op::POP, op::RETURN]);
+        let ids = recording.class(main.finish(), false, level);
+        let path = recording.path(0, 0, &[0], true);
+        let arena = &mut recording.arena;
+        let tree = arena.tree("main", 0, 1);
+        let node = arena.node(tree, tree, ids[0], 0, &path);
+        arena.departure(tree, node, if level == Level::Precise { 2 } else { 0 }, 1);
+        on(&recording.profile(&[]), &jop(), &options("ideal")).unwrap().nodes[1]
+    };
+    assert_eq!(run(Level::Precise).cycles, 2, "up to the exception; it was the call that failed, so nobody was called");
+    assert_eq!(run(Level::Block).cycles, 4, "the block whole, but neither call nor return (Default BBA)");
+}
+
+#[test]
+fn the_default_cache_is_the_models() {
+    let profile = support::demo().profile(&[]);
+    let result = on(&profile, &Library.load("picojava").unwrap(), &Options::default()).unwrap();
+    assert_eq!(result.cache, Some(CacheSpec::IDEAL));
+}
