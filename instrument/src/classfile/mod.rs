@@ -135,6 +135,9 @@ impl<'a> ClassFile<'a> {
             return Err(Error::new(c.at(), "bytes after the end of the class"));
         }
         pool.class_name(this_index)?;
+        if super_index != 0 {
+            pool.class_name(super_index)?;
+        }
         Ok(Self { bytes, major, pool, access, this_index, super_index, interfaces, fields, methods, methods_at, attributes_at })
     }
 

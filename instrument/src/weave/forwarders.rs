@@ -2,8 +2,9 @@
 //!
 //! A class of another loader than the JVM's own may not name the runtime class: resolving that name makes the JVM call the
 //! loader's `loadClass` (JVMS §5.3.2), which is code of the program. Every class inherits static methods of `Object`
-//! (JVMS §5.4.3.3), so it reaches these through itself, and itself it need not load. They are protected, so that
-//! `Class.getMethods` does not show them.
+//! (JVMS §5.4.3.3), so it reaches these through itself, and itself it need not load; an interface reaches them through its
+//! superclass, which is `Object` (§4.1). They are public, because an interface may not call its superclass's protected
+//! methods (§5.4.4); the runtime hides them from reflection.
 
 use super::pool::NewConstants;
 use super::sequences::{Call, local};
@@ -15,8 +16,8 @@ pub(super) const CLASS: &[u8] = b"java/lang/Object";
 /// The methods' names are those of the runtime's with this in front.
 pub(super) const PREFIX: &str = "cprof$";
 
-/// protected static synthetic (JVMS table 4.6-A).
-const ACCESS: u16 = 0x0004 | 0x0008 | 0x1000;
+/// public static synthetic (JVMS table 4.6-A).
+const ACCESS: u16 = 0x0001 | 0x0008 | 0x1000;
 /// HotSpot inlines the methods wherever they are called, and leaves them out of stack traces.
 const ANNOTATIONS: [&[u8]; 2] = [b"Ljdk/internal/vm/annotation/ForceInline;", b"Ljdk/internal/vm/annotation/Hidden;"];
 

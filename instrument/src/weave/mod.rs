@@ -170,7 +170,7 @@ impl Weaver {
         let mut frames = Frames::default();
         // An interface inherits no static methods (JVMS §5.4.3.4), but has Object for its superclass (§4.1).
         let heir = if class.access & access::INTERFACE == 0 { class.this_index } else { class.super_index };
-        self.constants.begin(class.pool.count(), options.inherited_calls.then_some(heir));
+        self.constants.begin(class.pool.count(), Some(heir).filter(|&heir| options.inherited_calls && heir != 0));
         self.methods.clear();
         let mut woven = Vec::with_capacity(class.methods.len());
         let mut skipped = Vec::new();

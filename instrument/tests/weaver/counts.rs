@@ -20,12 +20,13 @@ use crate::support::{generator, solver};
 /// Treats methods at random, but always alike.
 struct Numbering {
     random: Random,
+    may_end: bool,
     next: u32,
 }
 
 impl Policy for Numbering {
     fn treat(&mut self, _: &ClassFile<'_>, _: &Method<'_>) -> Result<Treatment, &'static str> {
-        Ok(Treatment { root: self.random.percent(10), starts_counting: false, ends_thread: self.random.percent(10) })
+        Ok(Treatment { root: self.random.percent(10), starts_counting: false, ends_thread: self.may_end && self.random.percent(10) })
     }
 
     fn id(&mut self, _: &Method<'_>, _: u16, _: bool) -> Option<u32> {
@@ -53,23 +54,16 @@ struct Covered {
 
 fn check(seed: u64, size: usize, covered: &mut Covered) {
     let mut random = Random::new(seed);
-    let Some(bytes) = generator::class(&mut random, size) else {
+    let Some(mut bytes) = generator::class(&mut random, size) else {
         covered.too_long += 1;
         return;
     };
     let options = Options {
         level: *random.pick(&[Level::Precise, Level::Block]),
         sites: random.percent(30),
+        inherited_calls: random.percent(30),
         maps: true,
     };
-    // Small ids, and ids that need a constant.
-    let mut policy = Numbering { random: Random::new(seed), next: *random.pick(&[15, 30_000, 40_000]) };
-    let woven = Weaver::new().weave(&bytes, &options, &mut policy).expect("woven").expect("methods");
-    if woven.skipped.iter().any(|s| s.reason == SkipReason::TooLarge) {
-        covered.too_long += 1;
-        return;
-    }
-    assert_eq!(woven.skipped, [], "nothing is left out");
     let fuel = 40 + random.below(400);
     let arguments = [
         Value::Int(random.below(7) as i32 - 3),
@@ -77,9 +71,23 @@ fn check(seed: u64, size: usize, covered: &mut Covered) {
         Value::Long(random.next() as i64 % 5),
         Value::Half,
     ];
+    tighten(&mut bytes, &arguments, fuel);
     let class = ClassFile::parse(&bytes).expect("the original");
     let mut original = Machine::new(&class, Truth::new(options.sites), fuel);
     let expected = original.run(0, &arguments, None);
+
+    // Small ids, and ids that need a constant.
+    let next = *random.pick(&[15, 30_000, 40_000]);
+    // Only the JVM's own classes end threads.
+    let mut policy = Numbering { random: Random::new(seed), may_end: !options.inherited_calls, next };
+    let woven = Weaver::new().weave(&bytes, &options, &mut policy).expect("woven").expect("methods");
+    if woven.skipped.iter().any(|s| s.reason == SkipReason::TooLarge) {
+        covered.too_long += 1;
+        return;
+    }
+    assert_eq!(woven.skipped, [], "nothing is left out");
+    assert!(woven.methods.iter().all(|m| m.level == options.level), "there is room for what was asked");
+
     let woven_class = ClassFile::parse(&woven.bytes).expect("the woven class");
     let constructors = class.methods.iter().map(|m| m.name == b"<init>").collect();
     let mut counting = Machine::new(&woven_class, Runtime::new(&woven, constructors, options.sites), fuel);
@@ -106,6 +114,23 @@ fn check(seed: u64, size: usize, covered: &mut Covered) {
     covered.programs += 1;
     covered.stopped += u64::from(end == End::Stopped);
     covered.thrown += u64::from(matches!(end, End::Throw(_)));
+}
+
+/// Lowers every method's max_stack to what the run needs, so that the weaver has to ask for all that it needs itself.
+fn tighten(bytes: &mut [u8], arguments: &[Value], fuel: usize) {
+    let class = ClassFile::parse(bytes).expect("the original");
+    let mut machine = Machine::new(&class, Truth::new(false), fuel);
+    machine.run(0, arguments, None);
+    let places: Vec<_> = class
+        .methods
+        .iter()
+        .enumerate()
+        // The u2 max_stack, the u2 max_locals and the u4 length stand before the code.
+        .map(|(k, m)| (class.code(m).expect("code").expect("code").at - 8, machine.highest(k)))
+        .collect();
+    for (at, highest) in places {
+        bytes[at..at + 2].copy_from_slice(&highest.to_be_bytes());
+    }
 }
 
 /// Every count of every context, and that there are no others.
@@ -151,7 +176,12 @@ fn compare(
         let left = |caught: bool| node.departures.iter().filter(|(k, _)| k.1 == caught).map(|(_, n)| n).sum::<u64>();
         assert_eq!(node.counters[0], expected.calls, "calls");
         assert_eq!(left(false) + counts.super_throws as u64, expected.exceptional_exits, "exceptional exits");
-        for &(_, bci) in &method.map {
+        for (block, &entries) in plan.blocks.iter().zip(&counts.blocks) {
+            let executed = expected.executed.range(block.start as usize..block.end as usize).next();
+            assert_eq!(entries > 0, executed.is_some(), "the block at {} was entered", block.start);
+        }
+        let entered = |bci: &u32| counts.blocks[solver::block_of(plan, *bci)] > 0;
+        for bci in method.map.iter().map(|&(_, bci)| bci).filter(entered) {
             let first = match method.level {
                 Level::Precise => bci,
                 // Blocks that were entered count whole.

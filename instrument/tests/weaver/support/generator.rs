@@ -147,7 +147,7 @@ impl<'g> Method<'g> {
             false => Vec::new(),
         };
         // Some methods are so long that with counters in them not every jump reaches.
-        let long = size > 3 && self.random.percent(2);
+        let long = size > 3 && self.random.percent(4);
         for block in 0..number {
             self.code.place(self.blocks[block]);
             self.cut();

@@ -44,6 +44,8 @@ pub enum End {
 
 struct MethodCode<'a> {
     max_stack: usize,
+    /// The highest that the stack was seen.
+    highest: usize,
     max_locals: usize,
     bytes: &'a [u8],
     handlers: Vec<Handler>,
@@ -58,6 +60,8 @@ pub struct Machine<'a, O> {
     heap: Vec<String>,
     fuel: usize,
     depth: usize,
+    /// Reads of static fields of other classes so far.
+    foreign: u32,
     /// When stopped: the frames, innermost first, and where each is.
     pub active: Vec<(usize, usize)>,
 }
@@ -71,18 +75,24 @@ impl<'a, O: Observer> Machine<'a, O> {
             let code = class.code(m).expect("readable code").expect("a method with code");
             MethodCode {
                 max_stack: code.max_stack.into(),
+                highest: 0,
                 max_locals: code.max_locals.into(),
                 bytes: code.bytes,
                 handlers: code.handlers().collect(),
             }
         });
         let codes = codes.collect();
-        Self { class, codes, observer, heap: vec!["null".into()], fuel, depth: 0, active: Vec::new() }
+        Self { class, codes, observer, heap: vec!["null".into()], fuel, depth: 0, foreign: 0, active: Vec::new() }
     }
 
     /// The class of an object.
     pub fn class_of(&self, object: u32) -> &str {
         &self.heap[object as usize]
+    }
+
+    /// The highest that the operand stack was in a method.
+    pub fn highest(&self, method: usize) -> u16 {
+        self.codes[method].highest as u16
     }
 
     fn object(&mut self, class: &str) -> u32 {
@@ -118,7 +128,9 @@ impl<'a, O: Observer> Machine<'a, O> {
                     }
                 }
             }
-            assert!(frame.stack.len() <= self.codes[method].max_stack, "operand stack of method {method} at {}", frame.pc);
+            let (code, height) = (&mut self.codes[method], frame.stack.len());
+            code.highest = code.highest.max(height);
+            assert!(height <= code.max_stack, "operand stack of method {method} at {}", frame.pc);
         };
         self.depth -= 1;
         if end != End::Stopped {
@@ -271,6 +283,12 @@ impl<'a, O: Observer> Machine<'a, O> {
             172 => return Step::Return(Some(Value::Int(f.pop_int()))),
             177 => return Step::Return(None),
             178 => {
+                if self.class.pool.member(u2(1)).expect("a field").class != self.class.name() {
+                    self.foreign += 1;
+                    if self.foreign % 4 == 3 {
+                        return self.throw("java/lang/ExceptionInInitializerError");
+                    }
+                }
                 f.push(Value::Int(7));
                 next = pc + 3;
             }
@@ -337,8 +355,9 @@ impl<'a, O: Observer> Machine<'a, O> {
             slots += if matches!(c, b'J' | b'D') { 2 } else { 1 };
         }
         let arguments = f.stack.split_off(f.stack.len() - slots);
-        if member.class == abi::RUNTIME.as_bytes() {
-            let name = std::str::from_utf8(member.name).expect("ASCII");
+        let inherited = member.name.strip_prefix(b"cprof$").filter(|_| member.class == self.class.name());
+        if inherited.is_some() || member.class == abi::RUNTIME.as_bytes() {
+            let name = std::str::from_utf8(inherited.unwrap_or(member.name)).expect("ASCII");
             if let Some(result) = self.observer.runtime(name, &arguments) {
                 f.push_long(result);
             }

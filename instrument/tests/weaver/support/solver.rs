@@ -7,8 +7,8 @@ use cprof_instrument::{EdgeKind, Level, Plan};
 /// Counts of one method in one context.
 #[derive(Debug)]
 pub struct Counts {
-    /// Executions by bytecode index of the first instruction of each run of equal counts: asked with [`Counts::executed`].
-    blocks: Vec<i64>,
+    /// Entries, by block.
+    pub blocks: Vec<i64>,
     /// Exceptions that left constructors' super() calls.
     pub super_throws: i64,
 }
@@ -23,26 +23,24 @@ pub fn solve(plan: &Plan, counters: &[u64], departures: &BTreeMap<u32, u64>) -> 
     let mut known: Vec<Option<i64>> =
         plan.edges.iter().map(|e| e.counter.map(|c| counters[usize::from(c)] as i64)).collect();
     // An equation per vertex: what comes in − what goes out = departures; for EXIT the departures come in.
+    let mut ends = vec![Vec::new(); exit + 1];
+    for (e, edge) in plan.edges.iter().enumerate().filter(|(_, edge)| edge.from != edge.to) {
+        ends[edge.to as usize].push((e, 1));
+        ends[edge.from as usize].push((e, -1));
+    }
     let departed = |vertex: usize| if vertex == exit { -left.iter().sum::<i64>() } else { left[vertex] };
-    let touches = |e: usize, vertex: usize| {
-        let edge = &plan.edges[e];
-        i64::from(edge.to as usize == vertex) - i64::from(edge.from as usize == vertex)
-    };
-    let mut progress = true;
-    while progress {
-        progress = false;
-        for vertex in 0..=exit {
-            let mut unknown = (0..plan.edges.len()).filter(|&e| known[e].is_none() && touches(e, vertex) != 0);
-            if let (Some(e), None) = (unknown.next(), unknown.next()) {
-                let sum: i64 = (0..plan.edges.len()).filter_map(|k| known[k].map(|n| n * touches(k, vertex))).sum();
-                known[e] = Some((departed(vertex) - sum) * touches(e, vertex));
-                progress = true;
-            }
+    let mut waiting: Vec<usize> = (0..=exit).collect();
+    while let Some(vertex) = waiting.pop() {
+        let mut unknown = ends[vertex].iter().filter(|&&(e, _)| known[e].is_none());
+        if let (Some(&(e, sign)), None) = (unknown.next(), unknown.next()) {
+            let sum: i64 = ends[vertex].iter().filter_map(|&(k, sign)| known[k].map(|n| n * sign)).sum();
+            known[e] = Some((departed(vertex) - sum) * sign);
+            waiting.extend([plan.edges[e].from as usize, plan.edges[e].to as usize]);
         }
     }
     let known: Vec<i64> = known.into_iter().map(|n| n.expect("uncounted edges form a forest")).collect();
-    for vertex in 0..=exit {
-        let sum: i64 = (0..known.len()).map(|e| known[e] * touches(e, vertex)).sum();
+    for (vertex, ends) in ends.iter().enumerate() {
+        let sum: i64 = ends.iter().map(|&(e, sign)| known[e] * sign).sum();
         assert_eq!(sum, departed(vertex), "flow is conserved at block {vertex} of {exit}");
     }
     assert!(known.iter().all(|&n| n >= 0), "no edge is taken less than never: {known:?}");
