@@ -2,7 +2,10 @@ package java.lang;
 
 import static java.lang.CProfLayout.*;
 
+import java.util.HashSet;
+import java.util.Set;
 import jdk.internal.misc.Unsafe;
+import jdk.internal.reflect.Reflection;
 import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.Hidden;
 import jdk.internal.vm.annotation.Stable;
@@ -28,6 +31,10 @@ public final class CProfRuntime {
     @Stable static int sites, fold, roots, maxNodes, virtual, depth;
     /** Set by the agent once {@link #grow0} is bound: before, the lookup would run Java code in the middle of any method. */
     static boolean bound;
+
+    /** The methods that java.lang.Object passes on to this class (instrument/src/weave/forwarders.rs). */
+    private static final String ADDED_TO_OBJECT = "current enter enterRoot leaf leafRoot leave unwind caught count site"
+        + " count1 count2 count3 count4 count5 count6 count7 count8 count9 count10 count11 count12";
 
     private CProfRuntime() {}
 
@@ -191,7 +198,16 @@ public final class CProfRuntime {
     /** Called by the agent, on a muted thread, when the VM can look natives up. */
     private static void bind() {
         grow0(0);
+        hide();
         bound = true;
+    }
+
+    /** Keeps what was added to the JDK's classes out of reflection, by the JDK's own means for its secrets. */
+    private static void hide() {
+        Reflection.registerFieldsToFilter(Thread.class, Set.of("cprof$node", "cprof$tree"));
+        Set<String> names = new HashSet<>();
+        for (String name : ADDED_TO_OBJECT.split(" ")) names.add("cprof$" + name);
+        Reflection.registerMethodsToFilter(Object.class, names);
     }
 
     /** Makes at least {@code top} bytes of the arena usable; false when that cannot be. */
