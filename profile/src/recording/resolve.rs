@@ -74,7 +74,7 @@ impl<'a> Hierarchy<'a> {
     /// Adds the native call sites of a method of class `at`, which is the profile's method `number`.
     pub(super) fn sites(&mut self, at: usize, method: &Method<'a>, number: u32, out: &mut Vec<NativeSite>) {
         let loader = self.loaders[at];
-        let mut calls: Vec<(u32, Option<u32>, bool, &[u8], &[u8])> = Vec::new();
+        let mut calls: Vec<Call> = Vec::new();
         {
             let Some(class) = &self.parsed[at] else { return };
             let Ok(Some(code)) = class.code(method) else { return };
@@ -106,18 +106,33 @@ impl<'a> Hierarchy<'a> {
                     }
                 }
                 if native.is_some() || dynamic {
-                    calls.push((instruction.bci, native, dynamic, member.name, member.descriptor));
+                    let (name, descriptor) = (member.name, member.descriptor);
+                    calls.push(Call { bci: instruction.bci, native, dynamic, name, descriptor });
                 }
             }
         }
         // Recorded Java calls tell name and descriptor, not the site: so beside a dynamic native site, every dynamic site
         // of the same name counts, and what the Java methods did not take went to the native one.
-        for &(bci, native, dynamic, name, descriptor) in &calls {
-            let mut beside = calls.iter().filter(|c| dynamic && c.2 && (c.3, c.4) == (name, descriptor)).filter_map(|c| c.1);
-            let native = if dynamic { beside.next() } else { native };
+        for call in &calls {
+            let native = if call.dynamic {
+                let beside = |c: &&Call| c.dynamic && (c.name, c.descriptor) == (call.name, call.descriptor);
+                calls.iter().filter(beside).find_map(|c| c.native)
+            } else {
+                call.native
+            };
             if let Some(native) = native {
-                out.push(NativeSite { method: number, bci, native, dynamic });
+                out.push(NativeSite { method: number, bci: call.bci, native, dynamic: call.dynamic });
             }
         }
     }
+}
+
+/// A call whose name and descriptor some native method has.
+struct Call<'a> {
+    bci: u32,
+    /// The native method it resolves to, if it does.
+    native: Option<u32>,
+    dynamic: bool,
+    name: &'a [u8],
+    descriptor: &'a [u8],
 }
