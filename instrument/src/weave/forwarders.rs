@@ -2,9 +2,10 @@
 //!
 //! A class of another loader than the JVM's own may not name the runtime class: resolving that name makes the JVM call the
 //! loader's `loadClass` (JVMS §5.3.2), which is code of the program. Every class inherits static methods of `Object`
-//! (JVMS §5.4.3.3), so it reaches these through itself, and itself it need not load; an interface reaches them through its
-//! superclass, which is `Object` (§4.1). They are public, because an interface may not call its superclass's protected
-//! methods (§5.4.4); the runtime hides them from reflection.
+//! (JVMS §5.4.3.3), so it reaches these through its superclass, which its loader has been asked for when the class was defined
+//! (§5.3.5). (Through itself would not do for the accessors that JDK 17 generates: HotSpot resolves the names in a class
+//! of `DelegatingClassLoader` by that loader's parent, which does not know them.) They are public, because an interface, whose
+//! superclass is `Object` too (§4.1), may not call protected methods of it (§5.4.4); the runtime hides them from reflection.
 
 use super::pool::NewConstants;
 use super::sequences::{Call, local};

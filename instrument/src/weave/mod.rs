@@ -19,7 +19,7 @@ use frames::{Around, Frames};
 use placement::Placement;
 use pool::NewConstants;
 
-use crate::classfile::{ClassFile, Code, Error, Method, access};
+use crate::classfile::{ClassFile, Code, Error, Method};
 use crate::flow::mark;
 use crate::probes::{Level, Planner};
 
@@ -168,9 +168,7 @@ impl Weaver {
         policy: &mut dyn Policy,
     ) -> Result<Option<Woven>, Error> {
         let mut frames = Frames::default();
-        // An interface inherits no static methods (JVMS §5.4.3.4), but has Object for its superclass (§4.1).
-        let heir = if class.access & access::INTERFACE == 0 { class.this_index } else { class.super_index };
-        self.constants.begin(class.pool.count(), Some(heir).filter(|&heir| options.inherited_calls && heir != 0));
+        self.constants.begin(class.pool.count(), Some(class.super_index).filter(|&heir| options.inherited_calls && heir != 0));
         self.methods.clear();
         let mut woven = Vec::with_capacity(class.methods.len());
         let mut skipped = Vec::new();
