@@ -24,6 +24,8 @@ pub mod call {
     pub const LEAF_ROOT: (&str, &str) = ("leafRoot", "(I)J");
     /// `leave(p)`: publishes `p`.
     pub const LEAVE: (&str, &str) = ("leave", "(J)V");
+    /// `ret(n, p)`: as `leave`, where method caches are simulated: the method of `p` is looked up.
+    pub const RET: (&str, &str) = ("ret", "(JJ)V");
     /// `unwind(n, p, where)`: an exception leaves the frame: records it, publishes `p`.
     pub const UNWIND: (&str, &str) = ("unwind", "(JJI)V");
     /// `caught(n, where)`: a handler of the frame's own runs: records it, publishes `n`.
@@ -45,6 +47,9 @@ pub mod call {
 pub const THREAD_NODE: &str = "cprof$node";
 /// See [`THREAD_NODE`].
 pub const THREAD_TREE: &str = "cprof$tree";
+/// As [`THREAD_NODE`]: with [`caches::INLINE`], the number of the next block that the thread's method cache loads; with
+/// [`caches::LOGGED`], the address in the arena where its next [`event`] goes.
+pub const THREAD_CACHE: &str = "cprof$cache";
 
 /// References in the arena are u32, in units of this many bytes from the arena's base.
 pub const UNIT: u64 = 8;
@@ -52,14 +57,14 @@ pub const UNIT: u64 = 8;
 // ---- the arena: one file, or anonymous memory of the same shape ----
 // 0            header page
 // JUNK         a node that counts nothing anybody reads (muted threads)
-// METHODS      u32 per method id
+// METHODS      two u32 per method id
 // CHUNKS ..    chunks, one after the other up to header.top
 
 /// First word of the header page. Its top bit is set, so that no method id equals it: reference 0, the value of an
 /// empty child slot, points here, and one compare on the entry path serves for "empty" as for "another method".
 pub const MAGIC: u32 = 0xC0DE_CF01;
 /// Version of everything in this module; readers refuse others.
-pub const LAYOUT_VERSION: u32 = 1;
+pub const LAYOUT_VERSION: u32 = 2;
 
 /// Byte offsets in the header page.
 pub mod header {
@@ -90,8 +95,16 @@ pub mod header {
     pub const MAX_NODES: u64 = 64;
     /// u64: nodes in all trees; counted only with max-nodes=.
     pub const NODES: u64 = 72;
+    /// u32: method caches that are simulated, at most [`super::caches::MOST`].
+    pub const CACHES: u64 = 80;
+    /// u32: places for misses of each cause in a node ([`super::node_size`]).
+    pub const LANES: u64 = 84;
+    /// The caches: [`super::caches::MOST`] × (u32 kind, see [`super::caches`]; u32 size in bytes; u32 blocks; u32 0).
+    pub const CACHE_SPECS: u64 = 88;
     /// An empty node without counters: current in frames that were entered before counting was switched on.
     pub const EARLY: u64 = 256;
+    /// A [`super::record`] that never misses: of the nodes that are no method's, and of what runs outside the `root=` methods.
+    pub const HIT: u64 = 384;
     /// Number of free lists.
     pub const FREE_LISTS: u64 = 64;
     /// 64 × u64: free lists of trees by thread-name hash: low 32 bits reference, high 32 bits a tag against ABA.
@@ -102,9 +115,11 @@ pub mod header {
 pub const JUNK: u64 = 4096;
 /// See [`JUNK`].
 pub const JUNK_SIZE: u64 = 256 * 1024;
-/// Table of methods, one u32 per id: bits 0..=13 number of counters, [`METHOD_LEAF`]. Written by the agent before the
-/// woven class reaches the JVM.
+/// Table of methods, two u32 per id: bits 0..=13 number of counters, [`METHOD_LEAF`]; and the length of its original code in bytes.
+/// Written by the agent before the woven class reaches the JVM.
 pub const METHODS: u64 = JUNK + JUNK_SIZE;
+/// Bytes of an entry in it.
+pub const METHOD_ENTRY: u64 = 8;
 /// Method ids are 16 .. MAX_METHODS (smaller first words are object kinds).
 pub const MAX_METHODS: u32 = 4 << 20;
 /// Bit in the method table: the method is a leaf, its node has no child slots.
@@ -117,7 +132,7 @@ pub const RESERVE: u64 = 4 << 20;
 /// that very moment): a reader goes on this many bytes further.
 pub const CHUNK_ALIGN: u64 = 4096;
 /// Where chunks begin.
-pub const CHUNKS: u64 = METHODS + 4 * MAX_METHODS as u64;
+pub const CHUNKS: u64 = METHODS + METHOD_ENTRY * MAX_METHODS as u64;
 /// First method id.
 pub const FIRST_METHOD: u32 = 16;
 
@@ -141,6 +156,10 @@ pub mod kind {
     pub const OVERFLOW: u32 = 6;
     /// As [`OVERFLOW`]: parent of what ran outside the `root=` methods.
     pub const OUTSIDE: u32 = 7;
+    /// See [`super::record`].
+    pub const RECORD: u32 = 8;
+    /// A thread's log of [`super::event`]s: kind, u32 size in bytes of the whole, then the events.
+    pub const LOG: u32 = 9;
 }
 
 /// A node: byte offsets.
@@ -153,16 +172,20 @@ pub mod node {
     pub const PARENT: u64 = 8;
     /// u32 reference of the newest departure record; 0 none.
     pub const DEPARTURES: u64 = 12;
-    /// Not in leaf nodes: u32 the site being executed now (sites=on), u32 unused, then the child slots.
+    /// Not in leaf nodes: u32 the site being executed now (sites=on).
     pub const CURRENT_SITE: u64 = 16;
+    /// u32 reference of the method's [`super::record`] in this tree; with [`super::caches::LOGGED`] a number that the agent gives
+    /// the method when it meets it first, or the reference of [`super::header::HIT`]; 0 without caches.
+    pub const RECORD: u64 = 20;
     /// u32 × SLOTS: a direct-mapped cache of children; slot = method id & (SLOTS - 1).
     pub const CHILDREN: u64 = 24;
     /// Number of child slots.
     pub const SLOTS: u64 = 16;
-    /// u64 counters of a node with slots. Counter 0 counts calls.
+    /// u64 counters of a node with slots. Counter 0 counts calls. Behind them, with method caches, LANES × u64 entry misses and LANES × u64
+    /// return misses, where LANES is [`super::header::LANES`].
     pub const COUNTERS: u64 = CHILDREN + 4 * SLOTS;
     /// u64 counters of a leaf's node.
-    pub const LEAF_COUNTERS: u64 = 16;
+    pub const LEAF_COUNTERS: u64 = 24;
     /// What `leaf()` subtracts from the node's address, so that the same `count` offsets serve both shapes.
     pub const LEAF_BIAS: u64 = COUNTERS - LEAF_COUNTERS;
 }
@@ -203,11 +226,64 @@ pub mod root {
     pub const PENDING: u64 = COUNTERS + 64;
     /// See [`PENDING`].
     pub const PENDING_COUNT: u64 = 32;
+    /// u64, while the tree is not leased, what its last lessee had in [`super::THREAD_CACHE`].
+    pub const CACHE: u64 = PENDING + 8 * PENDING_COUNT;
+    /// u32 reference of the log, 0 none
+    pub const LOG: u64 = CACHE + 8;
+    /// u32: 1 while the log's events are simulated and the lessee has not begun to write over them.
+    pub const LOG_DONE: u64 = CACHE + 12;
     /// size of a root in bytes
-    pub const SIZE: u64 = PENDING + 8 * PENDING_COUNT;
+    pub const SIZE: u64 = CACHE + 16;
 }
 
-/// Size in bytes of a node of a method with this many counters.
-pub const fn node_size(counters: u16, leaf: bool) -> u64 {
-    8 * counters as u64 + if leaf { node::LEAF_COUNTERS } else { node::COUNTERS }
+/// How method caches are simulated.
+pub mod caches {
+    /// Most caches in one run.
+    pub const MOST: usize = 8;
+    /// Values of the runtime's constant: no caches;
+    pub const OFF: u32 = 1;
+    /// one FIFO cache per thread, simulated by the runtime;
+    pub const INLINE: u32 = 2;
+    /// any others: the runtime logs events, the agent simulates.
+    pub const LOGGED: u32 = 3;
+    /// Kinds in [`super::header::CACHE_SPECS`]: first in, first out.
+    pub const FIFO: u32 = 0;
+    /// Least recently used.
+    pub const LRU: u32 = 1;
+    /// Bit in the kind: all threads share the cache.
+    pub const SHARED: u32 = 1 << 8;
+}
+
+/// With [`caches::INLINE`]: what is known of a method in a tree. It is there if and only if the thread's next block is not beyond
+/// the limit: a FIFO cache of N blocks overwrites a method's first block when it has loaded N blocks from there on.
+pub mod record {
+    /// u32 method id, where a node has its parent, so that a tree's index finds (record, method) as it finds nodes.
+    pub const METHOD: u64 = 8;
+    /// u32 offset of the misses in the method's nodes
+    pub const MISSES: u64 = 12;
+    /// u64: largest number of the next block with which the method is still there.
+    pub const LIMIT: u64 = 16;
+    /// u32: how many blocks the method takes.
+    pub const BLOCKS: u64 = 24;
+    /// size in bytes
+    pub const SIZE: u64 = 32;
+}
+
+/// With [`caches::LOGGED`], one u64 per lookup or two: low half the reference of the callee's node; high half 0 for an entry, else the
+/// caller's node and [`event::LEAF`](super::event::LEAF) or [`event::RETURN`](super::event::RETURN). 0: the cores are cold from here on.
+/// References must fit 31 bits.
+pub mod event {
+    /// A leaf was entered and returns: both methods are looked up.
+    pub const LEAF: u64 = 1 << 63;
+    /// The callee returned to the caller.
+    pub const RETURN: u64 = 0;
+    /// A log begins, and is full, at multiples of this.
+    pub const LOG_SIZE: u64 = 32 << 10;
+    /// Largest arena whose references fit.
+    pub const MOST_MEMORY: u64 = 15 << 30;
+}
+
+/// Size in bytes of a node of a method with this many counters, where so many misses of each cause are counted.
+pub const fn node_size(counters: u16, leaf: bool, lanes: u32) -> u64 {
+    8 * counters as u64 + if leaf { node::LEAF_COUNTERS } else { node::COUNTERS } + 16 * lanes as u64
 }

@@ -2,8 +2,8 @@
 //!
 //! The strategy: the uncounted edges form a spanning forest of the flow graph, chosen so that the edges expected to be
 //! taken most often stay uncounted; the others, the chords, have counters (Knuth; Ball and Larus, "Optimally profiling
-//! and tracing programs", TOPLAS 16(4), 1994). Calls, handlers and returns from subroutines are always counted: they
-//! cannot be derived, because exceptions and `ret` leave along edges that the graph does not have.
+//! and tracing programs", TOPLAS 16(4), 1994). Calls and handlers are always counted: the entry finds the node anyway, and
+//! a handler's entrance runs injected code anyway.
 //!
 //! The rule is the [`Plan`] itself. For every block, and for EXIT, what comes in equals what goes out, where an
 //! exception or a frame still active goes out of its block to EXIT as well ("departures", recorded as they happen).
@@ -95,8 +95,7 @@ impl Planner {
         for o in 0..self.order.len() {
             let e = self.order[o].1 as usize;
             let Edge { from, to, kind, .. } = self.edges[e];
-            let always = matches!(kind, EdgeKind::Entry | EdgeKind::Handler)
-                || kind == EdgeKind::Subroutine && from == exit;
+            let always = matches!(kind, EdgeKind::Entry | EdgeKind::Handler);
             if always || !self.join(from, to) {
                 self.edges[e].counter = Some(0);
             }

@@ -251,6 +251,7 @@ impl Body {
     /// Fills in the offsets. A jump that cannot reach is noted in `far` or given a detour.
     fn resolve_jumps(&mut self, source: &Source<'_, '_>, placement: &mut Placement) -> Result<(), SkipReason> {
         let graph = source.graph;
+        let mut detours = Vec::new();
         for j in 0..self.jumps.len() {
             let jump = self.jumps[j];
             let to = match jump.pad {
@@ -270,11 +271,13 @@ impl Body {
                 }
                 self.far.push(jump.source);
             } else {
-                let at = self.detour_place(source, jump.from, to).ok_or(SkipReason::TooLarge)?;
-                placement.add_detour(at, jump.source, jump.block);
-                // Pads have moved: everything is written again before more is decided.
-                return Ok(());
+                let has_detour = jump.pad.is_some_and(|pad| placement.pads[pad as usize].detour.is_some());
+                let at = self.detour_place(source, jump.from, to).filter(|_| !has_detour).ok_or(SkipReason::TooLarge)?;
+                detours.push((at, jump));
             }
+        }
+        for (at, jump) in detours {
+            placement.add_detour(at, jump.source, jump.block);
         }
         Ok(())
     }
@@ -282,7 +285,8 @@ impl Body {
     /// A block between a conditional jump and its far target, well within reach, that has a stack map (being a jump
     /// target or behind an unconditional jump).
     fn detour_place(&self, source: &Source<'_, '_>, from: u32, to: u32) -> Option<u32> {
-        const REACH: i64 = 30_000;
+        // What moves when detours are written, often many at one place, should not put them out of reach again.
+        const REACH: i64 = 24_000;
         let from = i64::from(from);
         let reachable = |b: &u32| {
             let start = source.graph.blocks[*b as usize].start;

@@ -1,5 +1,7 @@
 //! New constants, appended to the pool: everything already there keeps its index.
 
+use std::collections::HashMap;
+
 use super::forwarders;
 use super::sequences::Call;
 use crate::abi;
@@ -15,6 +17,7 @@ pub(super) struct NewConstants {
     runtime: Option<u16>,
     throwable: Option<u16>,
     frames_name: Option<u16>,
+    integers: HashMap<i32, u16>,
     calls: [Option<u16>; Call::KINDS],
 }
 
@@ -22,9 +25,10 @@ impl NewConstants {
     /// Starts anew behind a pool of `count` entries (the count as in the file). With `heir`, a class that inherits the
     /// [forwarders](super::forwarders), the runtime is called through them.
     pub(super) fn begin(&mut self, count: usize, heir: Option<u16>) {
-        let mut bytes = std::mem::take(&mut self.bytes);
+        let (mut bytes, mut integers) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.integers));
         bytes.clear();
-        *self = Self { bytes, next: count as u32, heir, ..Self::default() };
+        integers.clear();
+        *self = Self { bytes, next: count as u32, heir, integers, ..Self::default() };
     }
 
     /// The new count for the file; `None`: more constants than a class file can have.
@@ -55,9 +59,14 @@ impl NewConstants {
         self.push(tag::CLASS, &[&name])
     }
 
-    /// An Integer constant.
+    /// An Integer constant. (A method may be written several times, until all jumps reach.)
     pub(super) fn integer(&mut self, value: i32) -> u16 {
-        self.push(tag::INTEGER, &[&value.to_be_bytes()])
+        if let Some(&index) = self.integers.get(&value) {
+            return index;
+        }
+        let index = self.push(tag::INTEGER, &[&value.to_be_bytes()]);
+        self.integers.insert(value, index);
+        index
     }
 
     /// The Methodref of a runtime method.

@@ -1,0 +1,109 @@
+//! What does not fit: methods, jumps, constants.
+
+use std::time::{Duration, Instant};
+
+use cprof_instrument::classfile::ClassFile;
+use cprof_instrument::{Level, Options, SkipReason, Weaver, Woven};
+
+use crate::support::assembler::{Class, Code};
+use crate::tables::Everything;
+
+const OPTIONS: Options = Options { level: Level::Precise, sites: false, inherited_calls: false, maps: false };
+
+fn weave(build: impl FnOnce(&mut Code, &mut Class)) -> Woven {
+    let mut class = Class::new(49, "T", "S");
+    let mut code = Code::new(8, 8);
+    build(&mut code, &mut class);
+    class.method(8, "m", "(I)V", &code).expect("it fits");
+    // Ids that need a constant each.
+    Weaver::new().weave(&class.finish(), &OPTIONS, &mut Everything(100_000)).expect("well-formed").expect("a method")
+}
+
+/// So many `i / 0`, four bytes each, seven with their ids.
+fn divide(code: &mut Code, times: usize) {
+    for _ in 0..times {
+        code.put(&[26, 3, 108, 87]);
+    }
+}
+
+#[test]
+fn a_method_that_would_grow_too_long_counts_by_the_block() {
+    let woven = weave(|code, _| {
+        divide(code, 12_000);
+        code.put(&[177]);
+    });
+    assert_eq!(woven.skipped, []);
+    assert_eq!(woven.methods[0].level, Level::Block);
+}
+
+#[test]
+fn a_method_without_any_room_is_left_alone_and_named() {
+    let woven = weave(|code, _| {
+        divide(code, 16_380);
+        code.put(&[177]);
+    });
+    assert!(woven.methods.is_empty());
+    assert_eq!(woven.skipped[0].reason, SkipReason::TooLarge);
+}
+
+#[test]
+fn the_very_first_instruction_is_covered() {
+    let woven = weave(|code, class| {
+        let method = class.pool.method("E", "run", "()V");
+        code.put_u2(184, method).put(&[177]);
+    });
+    let class = ClassFile::parse(&woven.bytes).expect("well-formed");
+    let code = class.code(&class.methods[0]).expect("readable").expect("code");
+    let handler = code.handlers().next().expect("a catch-any handler");
+    // Three calls: current, enter, and the program's.
+    let calls: Vec<_> = (0..code.bytes.len()).filter(|&at| code.bytes[at] == 184).take(3).collect();
+    assert!((handler.start..handler.end).contains(&(calls[2] as u16)), "{handler:?} of {calls:?}");
+    assert!(usize::from(handler.start) > calls[1], "the entry itself is not covered: its node is not there yet");
+}
+
+/// Conditional jumps reach 32 KB; woven, these would have to reach further.
+fn far_conditionals(number: usize, divisions: usize) -> Woven {
+    weave(|code, _| {
+        let far = code.label();
+        for _ in 0..number {
+            code.put(&[26]).jump(153, far);
+        }
+        // Here and there a place where detours may stand.
+        for _ in 0..divisions / 100 {
+            divide(code, 100);
+            let next = code.label();
+            code.jump(167, next).place(next);
+        }
+        code.place(far).put(&[177]);
+    })
+}
+
+#[test]
+fn conditional_jumps_that_reach_no_longer_take_a_detour() {
+    let woven = far_conditionals(20, 7_500);
+    assert_eq!(woven.skipped, []);
+    assert_eq!(woven.methods[0].level, Level::Precise);
+}
+
+#[test]
+fn thousands_of_detours_are_found_in_reasonable_time() {
+    let begin = Instant::now();
+    let woven = far_conditionals(700, 6_000);
+    assert_eq!(woven.methods[0].level, Level::Precise);
+    let class = ClassFile::parse(&woven.bytes).expect("well-formed");
+    assert!(class.pool.count() < 100, "{} constants", class.pool.count());
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_full_constant_pool_leaves_the_class_alone() {
+    let mut class = Class::new(49, "T", "S");
+    let mut code = Code::new(1, 1);
+    code.put(&[177]);
+    class.method(8, "m", "()V", &code).expect("it fits");
+    for value in 0..65_525 {
+        class.pool.integer(value);
+    }
+    let result = Weaver::new().weave(&class.finish(), &OPTIONS, &mut Everything(15));
+    assert_eq!(result.err().map(|error| error.what), Some("no room for more constants"));
+}
