@@ -135,6 +135,9 @@ impl Classes {
         let again = before.is_some();
         let (entry, ids) = before.unwrap_or_default();
         if !again {
+            if let Some(reason) = self.policy.adds_methods(&class) {
+                self.not_covered(&name, reason);
+            }
             crate::lock(&self.colours).note_calls(&class);
         }
         let options = weave::Options { inherited_calls: tag != 0, ..self.options };

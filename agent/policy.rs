@@ -26,6 +26,8 @@ const NEVER: &[(&str, &str, &str)] = &[
     ("java/lang/ref/Reference", "get", SPECIAL_ENTRY),
 ];
 
+const EVENT_METHODS: &str = "its methods begin, end, commit, isEnabled and shouldCommit are added by the JVM's flight recorder, unseen by agents";
+
 const BARE_FINALIZER: &str = "an empty finalize(), which the JVM must see to be empty";
 
 /// What to do with methods, for one run.
@@ -51,6 +53,12 @@ impl Policy {
         let class = class.replace('/', ".");
         let any = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, &class));
         (self.include.is_empty() || any(&self.include)) && !any(&self.exclude)
+    }
+
+    /// Whether the JVM adds methods to a class after its agents have seen it: HotSpot 17 gives JFR's event classes bodies for what they
+    /// inherit (jfrEventClassTransformer.cpp), JDK 25 no longer.
+    pub fn adds_methods(&self, class: &ClassFile<'_>) -> Option<&'static str> {
+        (self.feature < 25 && class.super_name() == Some(b"jdk/internal/event/Event")).then_some(EVENT_METHODS)
     }
 
     /// What to do with a method, or why it must stay as it is.
