@@ -1,0 +1,151 @@
+//! `cprof report --target`, `cprof explore`, `cprof targets`.
+
+#[path = "../../profile/tests/support/mod.rs"]
+mod support;
+
+use cprof_profile::model::Misses;
+use std::path::PathBuf;
+use std::process::Command;
+
+struct Profile(PathBuf);
+
+impl Profile {
+    /// The demo, as if method caches 1k/4 and 4k/16 had been simulated; the second missed twice when methods were entered and
+    /// once when one returned.
+    fn new(test: &str) -> Profile {
+        let path = std::env::temp_dir().join(format!("cprof-processors-{test}-{}.cprof", std::process::id()));
+        let mut profile = support::demo().profile(&[]);
+        profile.caches = vec!["1k/4".parse().unwrap(), "4k/16".parse().unwrap()];
+        let all = Misses { entry: vec![0, 1, 3, 0, 1, 1], returns: vec![0, 0, 2, 0, 0, 1] };
+        profile.misses = vec![all, Misses { entry: vec![0, 1, 1, 0, 0, 0], returns: vec![0, 0, 1, 0, 0, 0] }];
+        cprof_profile::file::write(&path, &profile).unwrap();
+        Profile(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Profile {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.0).unwrap();
+    }
+}
+
+/// Success, standard output, standard error.
+fn cprof(arguments: &[&str]) -> (bool, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_cprof")).args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.success(), text(output.stdout), text(output.stderr))
+}
+
+fn prints(arguments: &[&str]) -> String {
+    let (success, out, err) = cprof(arguments);
+    assert!(success && err.is_empty(), "{arguments:?}: {err}");
+    out
+}
+
+fn fails(arguments: &[&str]) -> String {
+    let (success, out, err) = cprof(arguments);
+    assert!(!success && out.is_empty(), "{arguments:?}: {out}");
+    err
+}
+
+#[test]
+fn columns_follow_the_others() {
+    let profile = Profile::new("csv");
+    let csv = prints(&["report", profile.path(), "--target", "jop", "--format", "csv"]);
+    // By hand in the profile crate's tests: 251 for main, 83 + 52 and one missed return of 3 more for work.
+    let expected = "class,method,descriptor,calls,exceptional_exits,bytecodes,bytecodes_total,\
+                    cycles,cycles_total,entry_misses,return_misses,hit_rate,cpi\r\n\
+                    demo.Main,main,([Ljava/lang/String;)V,1,0,4,23,251,337,1,0,0.000000,62.750000\r\n\
+                    demo.Main,work,(I)V,4,1,32,32,138,138,1,1,0.714286,4.312500\r\n\
+                    demo.Main$$Lambda,run,()V,1,0,3,16,97,149,0,0,1.000000,32.333333\r\n\
+                    java.lang.Thread,yield,()V,5,0,0,0,0,0,0,0,,\r\n";
+    assert_eq!(csv, expected);
+    let json = prints(&["report", profile.path(), "--target", "jop", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let totals = &json["totals"];
+    assert_eq!((&totals["cycles"], &totals["target"], &totals["cache"]), (&486.into(), &"jop".into(), &"4k/16".into()));
+    assert_eq!((&totals["entry_misses"], &totals["return_misses"], &totals["lookups"]), (&2.into(), &1.into(), &9.into()));
+    assert_eq!(totals["milliseconds"], 0.00486);
+    assert_eq!((&json["methods"][0]["cycles"], &json["methods"][0]["entry_misses"]), (&251.into(), &1.into()));
+    let tree = prints(&["report", profile.path(), "--target", "jop", "--tree", "--format", "csv"]);
+    assert!(tree.contains("\r\n2,1,demo.Main,work,(I)V,,,false,3,1,19,19,86,86,1,1,0.600000,4.526316\r\n"), "{tree}");
+    let threads = prints(&["report", profile.path(), "--target", "jop", "--threads", "--format", "csv"]);
+    assert!(threads.contains("main,1,2,4,1,23,337,337,2,1,"), "{threads}");
+    let plain = prints(&["report", profile.path(), "--format", "csv"]);
+    assert!(!plain.contains("cycles"), "{plain}");
+}
+
+#[test]
+fn text_says_what_it_is_of() {
+    let profile = Profile::new("text");
+    let text = prints(&["report", profile.path(), "--target", "jop", "--set", "clock_mhz=50"]);
+    for part in ["on jop (exact): 0.010 ms at 50 MHz, CPI 12.46", "of method cache 4k/16: hit rate 66.67%", "entry misses"] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    let ideal = prints(&["report", profile.path(), "--target", "jop", "--cache", "ideal", "--root", "demo.Main.work"]);
+    assert!(ideal.contains("cycles") && ideal.contains("135") && !ideal.contains("misses of"), "{ideal}");
+}
+
+#[test]
+fn what_cannot_be_answered_is_refused() {
+    let profile = Profile::new("refused");
+    let refused = fails(&["report", profile.path(), "--target", "jop", "--cache", "16k/64"]);
+    assert!(refused.contains("16k/64") && refused.contains("simulated 1k/4, 4k/16"), "{refused}");
+    assert!(fails(&["report", profile.path(), "--target", "jup"]).contains("jop-2014"));
+    assert!(fails(&["report", profile.path(), "--target", "jop", "--set", "x=1"]).contains("rws (1)"));
+    assert!(fails(&["report", profile.path(), "--target", "jop", "--set", "rws=fast"]).contains("whole number"));
+    assert!(fails(&["report", profile.path(), "--cache", "4k/16"]).contains("--target"));
+    assert!(fails(&["report", profile.path(), "--target", "jop", "--cache", "4k"]).contains("number of blocks"));
+}
+
+#[test]
+fn explore() {
+    let profile = Profile::new("explore");
+    let matrix = profile.0.with_extension("toml");
+    let text = "targets = [\"jop\", \"jop-fast-invoke\"]\ncaches = [\"4k/16\", \"ideal\"]\n[set]\nrws = [1, 9]\n[base]\ntarget = \"jop\"\n";
+    std::fs::write(&matrix, text).unwrap();
+    let csv = prints(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap(), "--format", "csv"]);
+    let rows: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!(rows.len(), 1 + 2 * 2 * 2, "{csv}");
+    assert_eq!(rows[1][..5], ["jop", "4k/16", "rws=1", "486", "39"]);
+    assert_eq!(rows[1][7], "0.000000", "the base itself");
+    assert_eq!(rows[3][..4], ["jop", "ideal", "rws=1", "483"]);
+    assert_eq!(rows[3][7], "0.621118", "486 / 483");
+    let same = prints(&["report", profile.path(), "--target", "jop-fast-invoke", "--set", "rws=9", "--format", "json"]);
+    let same: serde_json::Value = serde_json::from_str(&same).unwrap();
+    assert_eq!(rows[6][..3], ["jop-fast-invoke", "4k/16", "rws=9"]);
+    assert_eq!(same["totals"]["cycles"].to_string(), rows[6][3], "a row is what a report says");
+    std::fs::write(&matrix, "targets = [\"jop\"]\ncaches = [\"16k/64\"]\n").unwrap();
+    let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);
+    assert!(refused.contains("simulated 1k/4, 4k/16"), "{refused}");
+    std::fs::write(&matrix, "targets = [\"jop\"]\ncache = [\"16k/64\"]\n").unwrap();
+    let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);
+    assert!(refused.contains("line 2"), "{refused}");
+    std::fs::remove_file(&matrix).unwrap();
+    let default = prints(&["explore", profile.path()]);
+    assert!(default.contains("jop-combined, 1k/4") && default.contains("jop, none") && default.contains("+0.0%"), "{default}");
+}
+
+#[test]
+fn targets() {
+    let list = prints(&["targets"]);
+    for name in ["bytecodes", "jop", "jop-2014", "aj-100", "komodo", "picojava", "shap", "hypothetical", "coarse"] {
+        assert!(list.contains(name), "{name}:\n{list}");
+    }
+    let jop = prints(&["targets", "show", "jop", "--set", "rws=3"]);
+    for part in ["getfield            17  = 11 + 2*rws  [", "rws = 3  wait states", "what it does not model", "WCET timing table"] {
+        assert!(jop.contains(part), "{part}:\n{jop}");
+    }
+    let file = std::env::temp_dir().join(format!("cprof-check-{}.toml", std::process::id()));
+    std::fs::write(&file, "base = \"jop\"\ntitle = \"mine\"\naccuracy = \"coarse\"\n").unwrap();
+    let path = file.to_str().unwrap();
+    assert!(prints(&["targets", "check", path]).contains("is a target model: mine\n  on top of jop.toml"));
+    std::fs::write(&file, "base = \"jop\"\ntitle = \"mine\"\naccuracy = \"coarse\"\n[bytecodes]\nnop = 1\n").unwrap();
+    assert!(fails(&["targets", "check", path]).contains(":5:7: nop has no source"));
+    std::fs::remove_file(&file).unwrap();
+    assert!(fails(&["targets", "show", "none"]).contains("there is no target \"none\""));
+}

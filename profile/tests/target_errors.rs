@@ -1,0 +1,127 @@
+//! What is wrong with a model is said with its place, and nothing a file says can make cprof panic.
+
+use cprof_profile::target::Library;
+use proptest::prelude::*;
+use std::fs;
+use std::path::PathBuf;
+
+/// A directory with model files, removed at the end.
+struct Files(PathBuf);
+
+impl Files {
+    fn new(test: &str) -> Files {
+        let path = std::env::temp_dir().join(format!("cprof-targets-{test}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Files(path)
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+
+    /// The error of a model, without the directory.
+    fn error(&self, text: &str) -> String {
+        let path = self.write("m.toml", text);
+        let error = Library.load(&path).err().unwrap_or_else(|| panic!("it was accepted:\n{text}"));
+        error.to_string().replace(&format!("{}/", self.0.display()), "")
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+const HEAD: &str = "title = \"t\"\naccuracy = \"exact\"\n[sources]\ns = \"somewhere\"\n";
+const COSTS: &str = "[bytecodes]\nsource = \"s\"\n\"*\" = 1\n[invoke]\nsource = \"s\"\n\"*\" = 1\n[return]\nsource = \"s\"\n\"*\" = 1\n";
+
+#[test]
+fn mistakes_have_a_place() {
+    let files = Files::new("mistakes");
+    let whole = format!("{HEAD}{COSTS}");
+    assert!(Library.load(&files.write("good.toml", &whole)).is_ok());
+    let with = |from: &str, to: &str| {
+        assert!(whole.contains(from), "{from}");
+        files.error(&whole.replacen(from, to, 1))
+    };
+    for (from, to, expected) in [
+        ("title", "titel", "m.toml:1:1: a target model has no key \"titel\"; it has base, title"),
+        ("title = \"t\"\n", "", "m.toml:1:1: the model has no title"),
+        ("\"exact\"", "\"good\"", "m.toml:2:12: accuracy is exact or hypothetical or coarse, not \"good\""),
+        ("\"t\"", "\"t", "m.toml:1:"),
+        ("[bytecodes]\nsource = \"s\"", "[bytecodes]\nsource = \"x\"", "m.toml:6:10: [sources] of this file has no \"x\"; it has s"),
+        ("[bytecodes]\nsource = \"s\"\n", "[bytecodes]\n", "m.toml:6:7: * has no source"),
+        ("\"*\" = 1", "nop = 1", "m.toml:1:1: [bytecodes] gives no cost for aconst_null, iconst_m1"),
+        ("\"*\" = 1", "\"*\" = 1\nnopp = 1", "m.toml:8:1: there is no bytecode nopp"),
+        ("\"*\" = 1", "\"*\" = 1\nireturn = 1", "m.toml:8:1: ireturn has its cost in [invoke] or [return]"),
+        ("\"*\" = 1", "\"*\" = 1\n\"nop..iconst_0\" = 1\niconst_m1 = 2", "iconst_m1 has two costs in this file"),
+        ("\"*\" = 1", "\"*\" = \"1 + \"", "m.toml:7:12: in the formula of *: a number or a name is missing at the end"),
+        ("\"*\" = 1", "\"*\" = \"1 + r\"", "m.toml:7:12: the formula uses r, which is not among the names it may use: none at all"),
+        ("\"*\" = 1", "\"*\" = \"n\"", "m.toml:7:8: the formula uses n,"),
+        ("\"*\" = 1", "\"*\" = \"7 / (3 - 3)\"", "m.toml:7:10: the cost of nop: division by zero"),
+        ("\"*\" = 1", "\"*\" = \"9223372036854775807 * 2\"", "the value does not fit 64 bits"),
+        ("\"*\" = 1", "\"*\" = -3", "it is -3, and no cost can be below 0"),
+        ("\"*\" = 1", "\"*\" = \"+1\"", "nop has no cost in a base that \"+1\" could change"),
+        ("\"*\" = 1", "\"*\" = 1.5", "* must be a number or a formula in quotes, not float"),
+        ("[invoke]\nsource = \"s\"\n\"*\" = 1", "[invoke]\nsource = \"s\"\n\"*\" = \"l\"", "l needs a [load] table"),
+        ("[invoke]\nsource = \"s\"\n\"*\" = 1", "[invoke]\nsource = \"s\"\n\"*\" = \"10 - n\"", "the cost of virtual with n = 16384: it is -16374"),
+        ("[invoke]", "[load]\nsource = \"s\"\nhit = 1\n[invoke]", "[load] needs both hit and miss"),
+        ("[invoke]", "[cache]\ndefault = \"4k\"\n[invoke]", "m.toml:9:11: \"4k\" is no cache"),
+        ("[invoke]", "[parameters]\nn = 1\n[invoke]", "m.toml:9:1: \"n\" cannot be a parameter's name"),
+        ("[invoke]", "[parameters]\nclock_mhz = 0\n[invoke]", "m.toml:9:1: clock_mhz must be above 0"),
+        ("[invoke]", "[software]\nsource = \"s\"\ncost = 9\n[invoke]", "[software] needs cost and bytecodes"),
+        ("title", "word_bytes = 0\ntitle", "word_bytes must be between 1 and 64"),
+        ("title", "base = \"nobody\"\ntitle", "m.toml:1:8: there is no target \"nobody\"; cprof has aj-100, bytecodes"),
+        ("title", "base = \"gone.toml\"\ntitle", "m.toml:1:8: cannot read the target model"),
+    ] {
+        let error = with(from, to);
+        assert!(error.contains(expected), "{to}: {error}");
+    }
+}
+
+#[test]
+fn bases_by_path_and_in_circles() {
+    let files = Files::new("bases");
+    let base = files.write("base.toml", &format!("{HEAD}{COSTS}"));
+    let mine = files.write("mine.toml", "base = \"base.toml\"\ntitle = \"t\"\naccuracy = \"coarse\"\n[sources]\nm = \"mine\"\n[bytecodes]\nsource = \"m\"\nnop = \"+4\"\n");
+    let model = Library.load(&mine).unwrap();
+    assert_eq!((model.opcode(0).cycles, model.opcode(1).cycles), (5, 1));
+    fs::write(&base, "base = \"mine.toml\"\n").unwrap();
+    let error = Library.load(&mine).unwrap_err().to_string();
+    assert!(error.contains("go round in a circle") && error.contains(":1:8: "), "{error}");
+    fs::write(&base, "base = \"base.toml\"\n").unwrap();
+    assert!(Library.load(&base).unwrap_err().to_string().contains("circle"));
+}
+
+#[test]
+fn names_and_parameters_that_are_not_there() {
+    let unknown = Library.load("jopp").unwrap_err().to_string();
+    assert!(unknown.contains("jop-2014") && unknown.contains(".toml"), "{unknown}");
+    let mut model = Library.load("jop").unwrap();
+    let unknown = model.set("rw", 3).unwrap_err().to_string();
+    assert!(unknown.contains("rws (1)") && unknown.contains("clock_mhz (100)"), "{unknown}");
+    let refused = model.set("wws", i64::MAX).unwrap_err().to_string();
+    assert!(refused.contains("64 bits") && refused.contains("jop.toml:"), "{refused}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Shipped models with a stretch replaced: any outcome but a panic.
+    #[test]
+    fn damaged_models_do_not_panic(which in 0usize..100, at in 0usize..10_000, cut in 0usize..40, with in "[ -~\n]{0,12}") {
+        let shipped = Library.shipped();
+        let text = shipped[which % shipped.len()].text;
+        let at = at % text.len();
+        let end = (at + cut).min(text.len());
+        if text.is_char_boundary(at) && text.is_char_boundary(end) {
+            let text = format!("{}{with}{}", &text[..at], &text[end..]);
+            if let Ok(source) = cprof_profile::target::source::read("damaged.toml", &text) {
+                let _ = cprof_profile::target::Model::new("damaged", vec![source]);
+            }
+        }
+    }
+}
