@@ -9,6 +9,7 @@ use cprof_profile::cycles::{Evaluation, Metrics, Options, evaluate};
 use cprof_profile::measure::measure;
 use cprof_profile::model::{Misses, Profile};
 use cprof_profile::natives::native_calls;
+use cprof_profile::target::source::read;
 use cprof_profile::target::{Bytecodes, Library, Model};
 use std::io::Cursor;
 use std::path::Path;
@@ -153,10 +154,15 @@ fn calls_of_several_kinds_and_of_none() {
             assert_eq!((without.nodes[1].cycles, without.nodes[1].upcalls), (own, 0));
             assert_eq!(result.notes, Vec::<String>::new());
         }
-        // Misses of the merged context cannot be told apart by kind, and that is said; by site they can.
-        let noted = on(&merged, &jop(), &options("none")).unwrap().notes.len();
-        assert_eq!(noted, usize::from(specials > 0));
-        assert_eq!(on(&by_site, &jop(), &options("none")).unwrap().notes.len(), 0);
+        // Misses of the merged context cannot be told apart by kind, which is said where it matters; by site they can.
+        let notes = |profile, model: &Model| on(profile, model, &options("none")).unwrap().notes.len();
+        let overlay = "base = \"jop\"\ntitle = \"t\"\naccuracy = \"coarse\"\n[sources]\ns = \"s\"\n[invoke]\nsource = \"s\"\nspecial = \"+50*miss\"\n";
+        let base = Library.shipped().iter().find(|s| s.name == "jop").unwrap().text;
+        let uneven = Model::new("uneven", vec![read("uneven.toml", overlay).unwrap(), read("jop.toml", base).unwrap()]).unwrap();
+        assert_eq!((notes(&merged, &uneven), notes(&merged, &jop())), (usize::from(specials > 0), 0));
+        assert_eq!(notes(&by_site, &uneven), 0);
+        let cycles = |cache| on(&by_site, &uneven, &options(cache)).unwrap().nodes[1].cycles;
+        assert_eq!(cycles("none") - cycles("ideal"), 50 * u64::from(specials));
     }
 }
 

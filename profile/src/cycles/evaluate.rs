@@ -224,7 +224,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Charges calls of several kinds by how often each site was executed. Answers how many contexts made such calls that missed.
+    /// Charges calls of several kinds by how often each site was executed. Answers for how many contexts
+    /// it matters which of the calls missed.
     fn mixed_calls(&mut self) -> Result<usize, EvaluateError> {
         let profile = self.profile;
         let mut missed = 0;
@@ -252,10 +253,15 @@ impl Work<'_> {
             }
             // The first of the most frequent.
             let most = InvokeKind::ALL.into_iter().rev().max_by_key(|k| kinds[*k as usize]).unwrap_or(InvokeKind::Vm);
+            let mut matters = false;
             for (misses, words) in &mixed.misses {
-                cycles = cycles.saturating_add(self.prices.extra(most, *misses, *words)?);
+                let extra = self.prices.extra(most, *misses, *words)?;
+                cycles = cycles.saturating_add(extra);
+                for kind in InvokeKind::ALL.into_iter().filter(|k| kinds[*k as usize] > 0) {
+                    matters |= self.prices.extra(kind, *misses, *words)? != extra;
+                }
             }
-            missed += usize::from(!mixed.misses.is_empty() && kinds.iter().filter(|k| **k > 0).count() > 1);
+            missed += usize::from(matters);
             self.out[node].add(&Metrics { cycles, ..Metrics::default() });
         }
         Ok(missed)
