@@ -133,7 +133,18 @@ impl<'a> Instructions<'a> {
         Self { code, bci: bci as usize, origin }
     }
 
+    #[inline]
     fn length(&self) -> Result<usize, Error> {
+        let rest = &self.code[self.bci..];
+        match LENGTH.get(rest[0] as usize) {
+            Some(&length) if length != 0 && length as usize <= rest.len() => Ok(length as usize),
+            _ => self.odd_length(),
+        }
+    }
+
+    /// The length of a switch, a `wide` instruction, or what is none.
+    #[cold]
+    fn odd_length(&self) -> Result<usize, Error> {
         let rest = &self.code[self.bci..];
         let fail = |what| Err(Error::new(self.origin + self.bci, what));
         let length = match rest[0] {
