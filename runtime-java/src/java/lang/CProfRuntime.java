@@ -2,7 +2,6 @@ package java.lang;
 
 import static java.lang.CProfLayout.*;
 
-import java.util.HashSet;
 import java.util.Set;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.reflect.Reflection;
@@ -31,10 +30,6 @@ public final class CProfRuntime {
     @Stable static int sites, fold, roots, maxNodes, virtual, depth;
     /** Set by the agent once {@link #grow0} is bound: before, the lookup would run Java code in the middle of any method. */
     static boolean bound;
-
-    /** The methods that java.lang.Object passes on to this class (instrument/src/weave/forwarders.rs). */
-    private static final String ADDED_TO_OBJECT = "current enter enterRoot leaf leafRoot leave unwind caught count site"
-        + " count1 count2 count3 count4 count5 count6 count7 count8 count9 count10 count11 count12";
 
     private CProfRuntime() {}
 
@@ -205,9 +200,12 @@ public final class CProfRuntime {
     /** Keeps what was added to the JDK's classes out of reflection, by the JDK's own means for its secrets. */
     private static void hide() {
         Reflection.registerFieldsToFilter(Thread.class, Set.of("cprof$node", "cprof$tree"));
-        Set<String> names = new HashSet<>();
-        for (String name : ADDED_TO_OBJECT.split(" ")) names.add("cprof$" + name);
-        Reflection.registerMethodsToFilter(Object.class, names);
+        // In full, and no strings put together: that would boot java.lang.invoke, a third of a small program's start.
+        Reflection.registerMethodsToFilter(Object.class, Set.of( // instrument/src/weave/forwarders.rs
+            "cprof$current", "cprof$enter", "cprof$enterRoot", "cprof$leaf", "cprof$leafRoot", "cprof$leave", "cprof$unwind",
+            "cprof$caught", "cprof$count", "cprof$site", "cprof$count1", "cprof$count2", "cprof$count3", "cprof$count4",
+            "cprof$count5", "cprof$count6", "cprof$count7", "cprof$count8", "cprof$count9", "cprof$count10", "cprof$count11",
+            "cprof$count12"));
     }
 
     /** Makes at least {@code top} bytes of the arena usable; false when that cannot be. */
