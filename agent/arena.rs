@@ -15,8 +15,9 @@ use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Bytes of chunks that are ready before the VM can call [`Arena::grow`]: several times what booting takes.
-const FIRST_STEP: u64 = 16 << 20;
+/// Bytes of chunks that are ready before the VM can call [`Arena::grow`]: several times what booting takes, and no more, as
+/// the kernel clears them while the VM waits.
+const FIRST_STEP: u64 = abi::RESERVE + (4 << 20);
 /// Bytes of chunks made ready at a time afterwards.
 const STEP: u64 = 32 << 20;
 /// Bytes of the method table made ready at a time: 16384 methods.

@@ -6,7 +6,7 @@ use crate::colours::Colours;
 use crate::jni::Jni;
 use crate::jvmti::Jvmti;
 use crate::options::Options;
-use crate::policy::{self, Policy};
+use crate::policy::{self, ClassPolicy, Policy};
 use crate::{runtime, seeds, thread_fields};
 use cprof_instrument::Level;
 use cprof_instrument::abi;
@@ -14,10 +14,9 @@ use cprof_instrument::classfile::{ClassFile, Method};
 use cprof_instrument::weave::{self, SkipReason, Treatment, Weaver, Woven};
 use cprof_profile::recording::log::{ClassEntry, Entry};
 use jni_sys::{jclass, jobject};
-use std::borrow::Cow;
+use rustc_hash::{FxHashMap, FxHasher};
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::Mutex;
 
 /// Tags of class objects of hidden classes begin here; smaller ones are loaders'.
@@ -44,9 +43,9 @@ struct Known {
     /// Method ids by entry, in the order of the class file.
     ids: Vec<Box<[u32]>>,
     /// By name and content: a class that is defined again, by another loader for instance, has the same methods.
-    same: HashMap<(Box<str>, u64), EntryId>,
+    same: FxHashMap<(Box<str>, u64), EntryId>,
     /// By loader's tag (0: boot) and name: for frames.
-    by_name: HashMap<(i64, Box<str>), EntryId>,
+    by_name: FxHashMap<(i64, Box<str>), EntryId>,
 }
 
 thread_local! {
@@ -56,13 +55,14 @@ thread_local! {
 /// Hands out ids while a class is woven, or the ids it had before.
 struct Numbering<'a> {
     classes: &'a Classes,
+    policy: ClassPolicy<'a>,
     before: std::vec::IntoIter<u32>,
     again: bool,
 }
 
 impl weave::Policy for Numbering<'_> {
     fn treat(&mut self, class: &ClassFile<'_>, method: &Method<'_>) -> Result<Treatment, &'static str> {
-        self.classes.policy.treat(class, method)
+        self.policy.treat(class, method)
     }
 
     /// An id's low bits are its colour.
@@ -122,10 +122,11 @@ impl Classes {
             }
         };
         let fixed = if self.deterministic { seeds::fix(&class) } else { None };
-        let bytes = fixed.as_deref().unwrap_or(bytes);
+        let class = fixed.as_deref().and_then(|fixed| ClassFile::parse(fixed).ok()).unwrap_or(class);
+        let bytes = class.bytes;
         let name = class.name_str();
         let (tag, loader) = self.loader(jni, loader);
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = FxHasher::default();
         bytes.hash(&mut hasher);
         let key = (Box::from(&*name), hasher.finish());
         let before = {
@@ -141,7 +142,8 @@ impl Classes {
             crate::lock(&self.colours).note_calls(&class);
         }
         let options = weave::Options { inherited_calls: tag != 0, ..self.options };
-        let woven = match self.transform(&name, bytes, Numbering { classes: self, before: ids.into_iter(), again }, &options) {
+        let numbering = Numbering { classes: self, policy: self.policy.class(&class), before: ids.into_iter(), again };
+        let woven = match self.transform(&class, numbering, &options) {
             Ok(woven) => woven,
             Err(reason) => {
                 self.not_covered(&name, &reason);
@@ -159,20 +161,22 @@ impl Classes {
     /// What the VM gets to see of a class.
     fn transform(
         &self,
-        name: &str,
-        bytes: &[u8],
+        class: &ClassFile<'_>,
         mut numbering: Numbering,
         options: &weave::Options,
     ) -> Result<Option<Woven>, String> {
-        let bytes = if name == "java/lang/Thread" {
-            Cow::Owned(thread_fields::add(bytes).ok_or("its fields cannot be found; cprof cannot keep contexts in it")?)
+        let wider = if class.name() == b"java/lang/Thread" {
+            Some(thread_fields::add(class.bytes).ok_or("its fields cannot be found; cprof cannot keep contexts in it")?)
         } else {
-            Cow::Borrowed(bytes)
+            None
         };
         let weave = || {
             // A weaver that panicked is not used again.
             let mut weaver = WEAVER.try_with(RefCell::take).unwrap_or_default();
-            let woven = weaver.weave(&bytes, options, &mut numbering);
+            let woven = match &wider {
+                Some(bytes) => weaver.weave(bytes, options, &mut numbering),
+                None => weaver.weave_parsed(class, options, &mut numbering),
+            };
             let _ = WEAVER.try_with(|place| place.replace(weaver));
             woven
         };
@@ -256,8 +260,9 @@ impl Classes {
     /// Weaves a logged class once more, to learn where its bytecodes went: per method, as in [`weave::WovenMethod::map`].
     pub fn maps(&self, entry: &ClassEntry) -> Option<Woven> {
         let ids: Vec<u32> = entry.methods.iter().map(|&(_, id, _)| id).collect();
-        let numbering = Numbering { classes: self, before: ids.into_iter(), again: true };
+        let class = ClassFile::parse(entry.bytes).ok()?;
+        let numbering = Numbering { classes: self, policy: self.policy.class(&class), before: ids.into_iter(), again: true };
         let options = weave::Options { inherited_calls: !entry.loader.is_empty(), maps: true, ..self.options };
-        self.transform(entry.name, entry.bytes, numbering, &options).ok()?
+        self.transform(&class, numbering, &options).ok()?
     }
 }

@@ -8,8 +8,8 @@ use cprof_instrument::abi::FIRST_METHOD;
 use cprof_instrument::abi::node::SLOTS;
 use cprof_instrument::classfile::instructions::Instructions;
 use cprof_instrument::classfile::{ClassFile, Method};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
 
 /// Number of colours.
 const COLOURS: u32 = SLOTS as u32;
@@ -31,7 +31,7 @@ struct Family {
 /// Chooses colours for the methods of a JVM.
 #[derive(Debug, Default)]
 pub struct Colours {
-    families: HashMap<u64, Family, BuildHasherDefault<DefaultHasher>>,
+    families: FxHashMap<u64, Family>,
     /// Where the search for a free colour begins, so that all are used alike.
     turn: u32,
     /// Ids handed out, by colour.
@@ -112,7 +112,7 @@ impl Colours {
 }
 
 fn family(name: &[u8], descriptor: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = FxHasher::default();
     name.hash(&mut hasher);
     descriptor.hash(&mut hasher);
     hasher.finish()

@@ -61,36 +61,62 @@ impl Policy {
         (self.feature < 25 && class.super_name() == Some(b"jdk/internal/event/Event")).then_some(EVENT_METHODS)
     }
 
+    /// What the policy says of one class.
+    pub fn class<'a>(&'a self, class: &ClassFile<'_>) -> ClassPolicy<'a> {
+        let name = class.name();
+        let is = |c: &str| c.as_bytes() == name;
+        let has_entry = |&&(c, _, since): &&(&str, &str, u32)| self.feature >= since && is(c);
+        ClassPolicy {
+            selected: self.selects(&class.name_str()),
+            bare: NEVER.iter().filter(|(c, ..)| is(c)).map(|&(_, m, reason)| (m, reason)).collect(),
+            entries: intrinsics::INTERPRETER_ENTRIES.iter().filter(has_entry).map(|&(_, m, _)| m).collect(),
+            roots: self.roots.iter().filter(|(c, _)| is(c)).map(|(_, m)| m.as_str()).collect(),
+            starts_counting: is("java/lang/System"),
+            ends_thread: [("java/lang/Thread", "exit", "()V"), ("java/lang/VirtualThread", "run", "(Ljava/lang/Runnable;)V")]
+                .into_iter()
+                .find_map(|(c, m, d)| is(c).then_some((m, d))),
+        }
+    }
+}
+
+/// What to do with the methods of one class: the lists cut down to it, as most classes are in none.
+#[derive(Default)]
+pub struct ClassPolicy<'a> {
+    selected: bool,
+    bare: Vec<(&'static str, &'static str)>,
+    entries: Vec<&'static str>,
+    roots: Vec<&'a str>,
+    starts_counting: bool,
+    ends_thread: Option<(&'static str, &'static str)>,
+}
+
+impl ClassPolicy<'_> {
     /// What to do with a method, or why it must stay as it is.
     pub fn treat(&self, class: &ClassFile<'_>, method: &Method<'_>) -> Result<Treatment, &'static str> {
-        let class_name = class.name_str();
-        let name = method.name_str();
-        let descriptor = method.descriptor_str();
-        let is = |c: &str, m: &str| c == class_name && (m == name || m == "*");
-        if let Some((.., reason)) = NEVER.iter().find(|(c, m, _)| is(c, m)) {
+        let is = |m: &str| m.as_bytes() == method.name || m == "*";
+        if let Some((_, reason)) = self.bare.iter().find(|(m, _)| is(m)) {
             return Err(reason);
         }
-        let has_entry = |&(c, m, since): &(&str, &str, u32)| match m.split_once('(') {
-            _ if self.feature < since => false,
-            Some((m, d)) => is(c, m) && descriptor.get(1..) == Some(d),
-            None => is(c, m),
+        let has_entry = |m: &&str| match m.split_once('(') {
+            Some((m, d)) => is(m) && method.descriptor.get(1..) == Some(d.as_bytes()),
+            None => is(m),
         };
-        if intrinsics::INTERPRETER_ENTRIES.iter().any(has_entry) {
+        if self.entries.iter().any(has_entry) {
             return Err(SPECIAL_ENTRY);
         }
         // If Object.finalize stops being a bare return, every class becomes finalizable (classFileParser.cpp), and the VM
         // crashes while it boots.
-        if name == "finalize" && descriptor == "()V" && class.code(method).is_ok_and(|c| c.is_some_and(|c| c.bytes.len() == 1)) {
+        let empty = || class.code(method).is_ok_and(|c| c.is_some_and(|c| c.bytes.len() == 1));
+        if is("finalize") && method.descriptor == b"()V" && empty() {
             return Err(BARE_FINALIZER);
         }
         let treatment = Treatment {
-            root: self.roots.iter().any(|(c, m)| is(c, m)),
-            starts_counting: is("java/lang/System", "initPhase1"),
-            ends_thread: is("java/lang/Thread", "exit") && descriptor == "()V"
-                || is("java/lang/VirtualThread", "run") && descriptor == "(Ljava/lang/Runnable;)V",
+            root: self.roots.iter().any(|m| is(m)),
+            starts_counting: self.starts_counting && is("initPhase1"),
+            ends_thread: self.ends_thread.is_some_and(|(m, d)| is(m) && method.descriptor == d.as_bytes()),
         };
         let needed = treatment.starts_counting || treatment.ends_thread;
-        if needed || self.selects(&class_name) { Ok(treatment) } else { Err(NOT_SELECTED) }
+        if needed || self.selected { Ok(treatment) } else { Err(NOT_SELECTED) }
     }
 }
 
