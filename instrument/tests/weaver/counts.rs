@@ -61,6 +61,7 @@ fn check(seed: u64, size: usize, covered: &mut Covered) {
     let options = Options {
         level: *random.pick(&[Level::Precise, Level::Block]),
         sites: random.percent(30),
+        caches: random.percent(30),
         inherited_calls: random.percent(30),
         maps: true,
     };

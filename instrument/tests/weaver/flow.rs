@@ -112,6 +112,7 @@ fn fields_of_this_do_not_throw() {
     assert!(get(&[43], 0)); // aload_1 may be null
     assert!(get(&[1, 42, 95], 0)); // aconst_null, aload_0, swap: null is on top
     assert!(get(&[42, 1], 0)); // null is on top
+    assert!(get(&[42, 1, 89, 87], 0)); // aload_0, aconst_null, dup, pop: likewise
     assert!(get(&[42], STATIC)); // local 0 of a static method is a parameter
     assert!(get(&[1, 75, 42], 0)); // local 0 was overwritten
 
@@ -130,12 +131,12 @@ fn fields_of_this_do_not_throw() {
 
 #[test]
 fn what_is_known_of_the_stack_ends_with_the_block() {
-    // aload_0, goto over a null that also comes there: getfield on either.
+    // A null comes by a jump where `this` falls in.
     assert!(throws(0, |code, class| {
         let (other, join) = (code.label(), code.label());
         code.put(&[27]).jump(153, other);
-        code.put(&[42]).jump(167, join);
-        code.place(other).put(&[1]);
+        code.put(&[1]).jump(167, join);
+        code.place(other).put(&[42]);
         code.place(join);
         field(code, class, GETFIELD, "T", "value", "I");
     }));
@@ -143,10 +144,18 @@ fn what_is_known_of_the_stack_ends_with_the_block() {
 
 #[test]
 fn division_by_a_constant_does_not_throw() {
-    assert!(!throws(STATIC, |code, _| drop(code.put(&[26, 5, 108])))); // i / 2
-    assert!(throws(STATIC, |code, _| drop(code.put(&[26, 3, 108])))); // i / 0
-    assert!(throws(STATIC, |code, _| drop(code.put(&[26, 26, 108])))); // i / i
-    assert!(throws(STATIC, |code, _| drop(code.put(&[26, 16, 0, 112])))); // i % 0
+    assert!(!throws(STATIC, |code, _| { // i / 2
+        code.put(&[26, 5, 108]);
+    }));
+    assert!(throws(STATIC, |code, _| { // i / 0
+        code.put(&[26, 3, 108]);
+    }));
+    assert!(throws(STATIC, |code, _| { // i / i
+        code.put(&[26, 26, 108]);
+    }));
+    assert!(throws(STATIC, |code, _| { // i % 0
+        code.put(&[26, 16, 0, 112]);
+    }));
     assert!(!throws(STATIC, |code, class| {
         let index = class.pool.integer(100_000);
         code.put(&[26]).put_u2(19, index).put(&[112]);
@@ -155,9 +164,15 @@ fn division_by_a_constant_does_not_throw() {
 
 #[test]
 fn constants_throw_only_if_a_class_must_be_resolved() {
-    assert!(!throws(STATIC, |code, class| drop(code.put_u2(19, class.pool.string("text")))));
-    assert!(!throws(STATIC, |code, class| drop(code.put_u2(20, class.pool.long(1 << 40)))));
-    assert!(throws(STATIC, |code, class| drop(code.put_u2(19, class.pool.class("T")))));
+    assert!(!throws(STATIC, |code, class| {
+        code.put_u2(19, class.pool.string("text"));
+    }));
+    assert!(!throws(STATIC, |code, class| {
+        code.put_u2(20, class.pool.long(1 << 40));
+    }));
+    assert!(throws(STATIC, |code, class| {
+        code.put_u2(19, class.pool.class("T"));
+    }));
 }
 
 #[test]
@@ -189,11 +204,16 @@ fn malformed_code_is_refused_with_its_place() {
     let refused = |build: &dyn Fn(&mut Code)| {
         analyse(STATIC, "m", |code, _| build(code)).err().map(|error| error.what).expect("malformed code")
     };
-    assert_eq!(refused(&|code| drop(code.put(&[0]))), "code that runs off its end");
-    assert_eq!(refused(&|code| drop(code.put(&[202]))), "unknown opcode");
-    assert_eq!(refused(&|code| drop(code.put(&[17, 0]))), "an instruction cut short");
-    assert_eq!(refused(&|code| drop(code.put(&[167, 0, 1, 177]))), "a jump or handler that leads into an instruction");
-    assert_eq!(refused(&|code| drop(code.put(&[167, 0x7F, 0xFF, 177]))), "a jump out of the method");
+    let malformed: [(&[u8], &str); 5] = [
+        (&[0], "code that runs off its end"),
+        (&[202], "unknown opcode"),
+        (&[17, 0], "an instruction cut short"),
+        (&[167, 0, 1, 177], "a jump or handler that leads into an instruction"),
+        (&[167, 0x7F, 0xFF, 177], "a jump out of the method"),
+    ];
+    for (bytes, what) in malformed {
+        assert_eq!(refused(&|code| _ = code.put(bytes)), what);
+    }
     assert_eq!(
         refused(&|code| {
             let start = code.here();

@@ -8,7 +8,7 @@ use cprof_instrument::{Level, Options, SkipReason, Weaver, Woven};
 use crate::support::assembler::{Class, Code};
 use crate::tables::Everything;
 
-const OPTIONS: Options = Options { level: Level::Precise, sites: false, inherited_calls: false, maps: false };
+const OPTIONS: Options = Options { level: Level::Precise, sites: false, caches: false, inherited_calls: false, maps: false };
 
 fn weave(build: impl FnOnce(&mut Code, &mut Class)) -> Woven {
     let mut class = Class::new(49, "T", "S");

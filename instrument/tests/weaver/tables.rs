@@ -1,9 +1,11 @@
 //! The attributes of code move with it: checked on every class of the sample, by readers that know nothing of the weaver.
 
+use cprof_instrument::classfile::instructions::Instructions;
 use cprof_instrument::classfile::{ClassFile, Code, Method};
 use cprof_instrument::weave::Policy;
 use cprof_instrument::{Level, Options, Treatment, Weaver, WovenMethod};
 
+use crate::support::assembler::{Class, Code as AssembledCode};
 use crate::support::frames::{self, Frame, Type};
 use crate::support::jdk;
 
@@ -47,10 +49,13 @@ impl Pair<'_> {
     }
 }
 
+/// Every method that is woven, of the sample and of the classes made here.
 fn each_method(check: &mut dyn FnMut(&Pair<'_>)) {
-    let options = Options { level: Level::Precise, sites: false, inherited_calls: false, maps: true };
+    let own = [("maps that hold less than the parameters", fewer_locals()), ("maps around detours", detours())];
+    let own = own.iter().map(|(name, bytes)| (*name, bytes));
+    let options = Options { level: Level::Precise, sites: false, caches: false, inherited_calls: false, maps: true };
     let mut weaver = Weaver::new();
-    for (name, bytes) in jdk::classes() {
+    for (name, bytes) in own.chain(jdk::classes().iter().map(|(name, bytes)| (name.as_str(), bytes))) {
         let Some(woven) = weaver.weave(bytes, &options, &mut Everything(15)).expect("a good class") else { continue };
         assert_eq!(woven.skipped, [], "{name}");
         let (old, new) = (ClassFile::parse(bytes).expect("good"), ClassFile::parse(&woven.bytes).expect("good"));
@@ -66,6 +71,78 @@ fn each_method(check: &mut dyn FnMut(&Pair<'_>)) {
             check(&Pair { classes: [&old, &new], methods, codes: [code(0), code(1)], woven: method, shift, name });
         }
     }
+}
+
+/// A method of two int parameters with these stack maps.
+fn with_maps(count: u16, maps: &[u8], build: impl FnOnce(&mut AssembledCode, &mut Class)) -> Vec<u8> {
+    let mut class = Class::new(52, "T", "S");
+    let mut code = AssembledCode::new(4, 12);
+    build(&mut code, &mut class);
+    let mut table = count.to_be_bytes().to_vec();
+    table.extend_from_slice(maps);
+    code.attributes.push(("StackMapTable", table));
+    class.method(8, "m", "(II)V", &code).expect("it fits");
+    class.finish()
+}
+
+/// Stack maps that end below the place of the injected locals, and come back above it.
+fn fewer_locals() -> Vec<u8> {
+    #[rustfmt::skip]
+    let maps = [
+        252, 0, 4, 4, // append a long: (int, int, long)
+        255, 0, 3, 0, 0, 0, 0, // full: nothing at all
+        252, 0, 0, 1, // append: (int)
+        253, 0, 0, 1, 4, // append: (int, int, long)
+        1, // same
+        250, 0, 1, // chop one: (int, int)
+        250, 0, 1, // chop one more: (int)
+        254, 0, 1, 1, 1, 1, // append: (int, int, int, int)
+        249, 0, 1, // chop two: (int, int)
+        64 + 1, 1, // the same, and an int on the stack
+        247, 0, 100, 1, // likewise, further on
+        251, 0, 100, // same, further on
+        255, 0, 1, 0, 1, 2, 0, 2, 1, 1, // full: (float) and two ints on the stack
+        255, 0, 1, 0, 3, 1, 1, 2, 0, 1, 4, // full: (int, int, float) and a long on the stack
+    ];
+    with_maps(14, &maps, |code, class| {
+        let run = class.pool.method("E", "run", "()V");
+        code.put(&[0; 300]).put_u2(184, run).put(&[177]);
+    })
+}
+
+/// A conditional jump that needs a detour, from and to where other locals live than on the way.
+fn detours() -> Vec<u8> {
+    let mut maps = vec![252, 0, 0, 1]; // behind the store: (int, int, int)
+    let (mut count, mut last) = (1, 0);
+    let mut sites = Vec::new();
+    let bytes = |maps: &[u8], count: u16, sites: &mut Vec<usize>| {
+        with_maps(count, maps, |code, _| {
+            let far = code.label();
+            code.put(&[26]).jump(153, far).put(&[3, 61]);
+            sites.push(code.bytes.len());
+            for _ in 0..60 {
+                for _ in 0..100 {
+                    code.put(&[26, 3, 108, 87]); // local 0 / 0
+                }
+                let next = code.label();
+                code.jump(167, next).place(next);
+                sites.push(code.bytes.len());
+            }
+            code.put(&[0]).place(far);
+            sites.push(code.bytes.len());
+            code.put(&[177]);
+        })
+    };
+    bytes(&maps, 1, &mut sites); // once for the places
+    maps[1..3].copy_from_slice(&(sites[0] as u16).to_be_bytes());
+    last += sites[0];
+    for &site in &sites[1..sites.len() - 1] {
+        maps.push(251); // same
+        maps.extend_from_slice(&((site - last - 1) as u16).to_be_bytes());
+        (count, last) = (count + 1, site);
+    }
+    maps.extend_from_slice(&[250, 0, 0]); // where the jump lands: (int, int)
+    bytes(&maps, count + 1, &mut Vec::new())
 }
 
 fn u2(bytes: &[u8], at: usize) -> u16 {
@@ -118,6 +195,13 @@ fn stack_maps_say_what_they_said_and_ours() {
         // Where a long is stored across the last parameter, ours stand a little higher.
         let gap = (0..3).find(|gap| agrees(parameters + gap));
         assert!(gap.is_some(), "{}: {old:?} became {new:?}", pair.name);
+        // Wherever a jump, switch or exception lands, there is one.
+        let code = &pair.codes[1];
+        let instructions = Instructions::new(code.bytes, code.at).map(|i| i.expect("whole"));
+        let jumps = instructions.flat_map(|i| i.jump_target().into_iter().chain(i.switch_targets()));
+        for target in jumps.chain(code.handlers().map(|h| h.target.into())) {
+            assert!(new.contains_key(&(target as u32)), "{}: no stack map at {target}", pair.name);
+        }
         gaps += u64::from(gap != Some(0));
         compared += old.len() as u64;
     });

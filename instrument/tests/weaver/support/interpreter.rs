@@ -355,7 +355,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             slots += if matches!(c, b'J' | b'D') { 2 } else { 1 };
         }
         let arguments = f.stack.split_off(f.stack.len() - slots);
-        let inherited = member.name.strip_prefix(b"cprof$").filter(|_| member.class == self.class.name());
+        let inherited = member.name.strip_prefix(b"cprof$");
         if inherited.is_some() || member.class == abi::RUNTIME.as_bytes() {
             let name = std::str::from_utf8(inherited.unwrap_or(member.name)).expect("ASCII");
             if let Some(result) = self.observer.runtime(name, &arguments) {

@@ -33,6 +33,7 @@ pub fn check(weaver: &mut Weaver, bytes: &[u8]) -> bool {
         sites: choice & 2 != 0,
         inherited_calls: choice & 4 != 0,
         maps: choice & 8 != 0,
+        caches: choice & 16 != 0,
     };
     let Ok(Some(woven)) = weaver.weave(bytes, &options, &mut Everything::default()) else { return false };
     let (before, after) = (ClassFile::parse(bytes), ClassFile::parse(&woven.bytes));

@@ -147,6 +147,11 @@ impl Observer for Runtime {
                 assert_eq!(self.nodes[self.current].parent, parent, "a frame leaves its own node");
                 self.current = parent;
             }
+            "ret" => {
+                let (node, parent) = (self.at(long(a)), self.at(long(&a[2..])));
+                assert_eq!((node, self.nodes[node].parent), (self.current, parent), "a frame leaves its own node");
+                self.current = parent;
+            }
             "unwind" => {
                 let (node, parent) = (self.at(long(a)), self.at(long(&a[2..])));
                 assert_eq!(self.nodes[node].parent, parent);
