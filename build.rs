@@ -5,7 +5,7 @@ use std::process::Command;
 use std::{env, fs};
 
 /// The classes of the runtime; their common constants are compiled into them.
-const RUNTIME: [&str; 4] = ["CProfRuntime", "CProfTree", "CProfThreads", "CProfMemory"];
+const RUNTIME: [&str; 5] = ["CProfRuntime", "CProfTree", "CProfThreads", "CProfMemory", "CProfCaches"];
 /// Class files that JDK 17 and later load.
 const RELEASE: &str = "17";
 

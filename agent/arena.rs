@@ -4,9 +4,10 @@
 //! a killed JVM leaves it behind. Space is allocated in the file before anything may touch it, so that a full file system is
 //! an error and never a SIGBUS: the rest of the arena then becomes private memory of the JVM.
 
-use crate::message;
+use crate::{caches, message};
 use crate::options::Options;
 use cprof_instrument::abi::{self, header};
+use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
 use cprof_profile::recording::Memory;
 use std::fs::File;
 use std::io;
@@ -18,9 +19,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// Bytes of chunks that are ready before the VM can call [`Arena::grow`]: several times what booting takes, and no more, as
 /// the kernel clears them while the VM waits.
 const FIRST_STEP: u64 = abi::RESERVE + (4 << 20);
+/// As [`FIRST_STEP`], where everything that is called is logged as well.
+const FIRST_STEP_LOGGED: u64 = 64 << 20;
 /// Bytes of chunks made ready at a time afterwards.
 const STEP: u64 = 32 << 20;
-/// Bytes of the method table made ready at a time: 16384 methods.
+/// Bytes of the method table made ready at a time: 8192 methods.
 const TABLE_STEP: u64 = 64 << 10;
 
 /// The arena.
@@ -53,7 +56,9 @@ impl Arena {
     /// No room for the reservation or for the first step.
     pub fn new(file: Option<File>, options: &Options) -> io::Result<Arena> {
         let soft_limit = abi::CHUNKS + options.max_memory.unwrap_or_else(default_memory);
-        let reserved = soft_limit + abi::RESERVE + STEP;
+        let logged = caches::mode(&options.caches) == abi::caches::LOGGED;
+        let first_step = if logged { FIRST_STEP_LOGGED } else { FIRST_STEP };
+        let reserved = soft_limit.max(abi::CHUNKS + first_step) + abi::RESERVE + STEP;
         let (fd, flags) = match &file {
             Some(file) => {
                 file.set_len(reserved)?;
@@ -70,26 +75,49 @@ impl Arena {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let ready = Ready { chunks: abi::CHUNKS + FIRST_STEP, table: 0, private: file.is_none() };
+        let ready = Ready { chunks: abi::CHUNKS + first_step, table: 0, private: file.is_none() };
         let arena = Arena { base, reserved, file, ready: Mutex::new(ready) };
         arena.allocate(0, abi::METHODS)?;
-        arena.allocate(abi::CHUNKS, FIRST_STEP)?;
-        arena.write_header(options, soft_limit);
+        arena.allocate(abi::CHUNKS, first_step)?;
+        arena.write_header(options, soft_limit, first_step);
+        arena.write_caches(&options.caches);
         Ok(arena)
     }
 
-    fn write_header(&self, options: &Options, soft_limit: u64) {
+    fn write_header(&self, options: &Options, soft_limit: u64, first_step: u64) {
         let flags =
             u32::from(options.sites) | u32::from(options.fold) << 1 | u32::from(!options.roots.is_empty()) << 2;
         self.u32_at(header::VERSION).store(abi::LAYOUT_VERSION, Ordering::Relaxed);
         self.u64_at(header::TOP).store(abi::CHUNKS, Ordering::Relaxed);
-        self.u64_at(header::LIMIT).store(abi::CHUNKS + FIRST_STEP - abi::RESERVE, Ordering::Relaxed);
+        self.u64_at(header::LIMIT).store(abi::CHUNKS + first_step - abi::RESERVE, Ordering::Relaxed);
         self.u64_at(header::SOFT_LIMIT).store(soft_limit, Ordering::Relaxed);
         self.u32_at(header::FLAGS).store(flags, Ordering::Relaxed);
         self.u32_at(header::DEPTH).store(options.depth, Ordering::Relaxed);
         self.u64_at(header::MAX_NODES).store(options.max_nodes, Ordering::Relaxed);
         self.u32_at(header::METHOD_COUNT).store(1, Ordering::Relaxed);
         self.u32_at(header::MAGIC).store(abi::MAGIC, Ordering::Release);
+    }
+
+    /// What is simulated, and the record of what never misses.
+    fn write_caches(&self, specs: &[CacheSpec]) {
+        let put = |at: u64, value: u32| self.u32_at(at).store(value, Ordering::Relaxed);
+        put(header::CACHES, specs.len() as u32);
+        put(header::LANES, caches::lanes(specs));
+        for (i, spec) in specs.iter().enumerate() {
+            let kind = if spec.kind == CacheKind::Lru { abi::caches::LRU } else { abi::caches::FIFO };
+            let shared = if spec.scope == Scope::Shared { abi::caches::SHARED } else { 0 };
+            let at = header::CACHE_SPECS + 16 * i as u64;
+            put(at, kind | shared);
+            put(at + 4, spec.size);
+            put(at + 8, spec.blocks);
+        }
+        put(header::HIT + abi::record::MISSES, abi::node::COUNTERS as u32);
+        self.u64_at(header::HIT + abi::record::LIMIT).store(i64::MAX as u64, Ordering::Relaxed);
+        put(header::HIT, abi::kind::RECORD);
+        // The last: the junk node as a leaf's.
+        for node in [header::EARLY, abi::JUNK, abi::JUNK + abi::node::LEAF_BIAS] {
+            put(node + abi::node::RECORD, (header::HIT / abi::UNIT) as u32);
+        }
     }
 
     /// The address of its first byte.
@@ -122,11 +150,11 @@ impl Arena {
     }
 
     /// Enters a method in the method table. False when there is no room for it: then it must not be woven.
-    pub fn add_method(&self, id: u32, counters: u16, leaf: bool) -> bool {
-        let at = 4 * u64::from(id);
+    pub fn add_method(&self, id: u32, counters: u16, leaf: bool, code_length: u32) -> bool {
+        let at = abi::METHOD_ENTRY * u64::from(id);
         {
             let mut ready = crate::lock(&self.ready);
-            while at + 4 > ready.table {
+            while at + abi::METHOD_ENTRY > ready.table {
                 if !self.extend(&mut ready, |ready| abi::METHODS + ready.table, TABLE_STEP) {
                     return false;
                 }
@@ -134,6 +162,7 @@ impl Arena {
             }
         }
         let word = u32::from(counters) | if leaf { abi::METHOD_LEAF } else { 0 };
+        self.u32_at(abi::METHODS + at + 4).store(code_length, Ordering::Relaxed);
         self.u32_at(abi::METHODS + at).store(word, Ordering::Release);
         self.u32_at(header::METHOD_COUNT).fetch_max(id - abi::FIRST_METHOD + 2, Ordering::Release);
         true

@@ -71,7 +71,8 @@ impl weave::Policy for Numbering<'_> {
             return self.before.next();
         }
         let id = crate::lock(&self.classes.colours).id(method);
-        (id < abi::MAX_METHODS && self.classes.arena.add_method(id, counters, leaf)).then_some(id)
+        let code_length = method.code_length()?;
+        (id < abi::MAX_METHODS && self.classes.arena.add_method(id, counters, leaf, code_length)).then_some(id)
     }
 }
 
@@ -84,7 +85,7 @@ impl Classes {
             arena,
             log,
             policy: Policy::new(options, feature),
-            options: weave::Options { level, sites: options.sites, inherited_calls: false, maps: false },
+            options: weave::Options { level, sites: options.sites, caches: !options.caches.is_empty(), inherited_calls: false, maps: false },
             deterministic: options.deterministic,
             colours: Mutex::default(),
             known: Mutex::default(),

@@ -1,13 +1,14 @@
 //! From the arena to the profile: at the end, on request, and what is left out between pause and resume.
 
+use crate::caches::Caches;
 use crate::jni::Jni;
+use crate::muted::{self, Muted};
 use crate::stacks::{Frames, Stopped};
 use crate::{Agent, lock, message, now_ms};
 use cprof_instrument::abi;
 use cprof_profile::model::RunFacts;
 use cprof_profile::recording::{self, Capture, Log, Summary};
-use jni_sys::jfieldID;
-use std::ffi::CString;
+use jni_sys::jobject;
 use std::path::{Path, PathBuf};
 
 /// What was counted while the program had paused counting.
@@ -84,12 +85,35 @@ impl Agent {
     }
 
     fn capture(&self, jni: Jni, log: &Log) -> Result<Capture, String> {
+        let current = self.jvmti.current_thread().map_err(|e| e.to_string())?;
+        let _muted = Muted::thread(jni, current, self.arena);
         let stopped = Stopped::all(self.jvmti, jni, self.arena.has_virtual_threads());
-        let stacks = match tree_field(jni) {
+        let stacks = match muted::field(jni, current, abi::THREAD_TREE) {
             Some(field) => Frames::new(self, log).stacks(jni, &stopped, field, self.arena),
             None => Vec::new(),
         };
-        recording::capture(self.arena, &stacks).map_err(|e| e.to_string())
+        let still = self.caches.as_ref().map(|caches| {
+            // What a thread that runs on logs meanwhile is left out.
+            self.drain(jni, current, &stopped, caches);
+            caches.stop()
+        });
+        let capture = recording::capture(self.arena, &stacks).map_err(|e| e.to_string());
+        drop(still);
+        capture
+    }
+
+    /// Simulates what threads have logged and not simulated themselves.
+    fn drain(&self, jni: Jni, current: jobject, stopped: &Stopped, caches: &Caches) -> Option<()> {
+        let tree = muted::field(jni, current, abi::THREAD_TREE)?;
+        let log = muted::field(jni, current, abi::THREAD_CACHE)?;
+        for &thread in stopped.threads() {
+            let root = jni.long_field(thread, tree);
+            if root != 0 {
+                // None: a thread whose tree had no room for a log.
+                let _ = caches.drain(root as u64, jni.long_field(thread, log) as u64);
+            }
+        }
+        Some(())
     }
 
     /// Begins a stretch that is left out.
@@ -125,16 +149,11 @@ impl Agent {
             pid: self.pid,
             started_ms: self.started,
             ended_ms: now_ms(),
+            target: self.options.target.clone(),
             roots: self.options.roots.iter().map(|(class, method)| format!("{class}.{method}")).collect(),
             ..RunFacts::default()
         }
     }
-}
-
-/// `Thread.cprof$tree`.
-fn tree_field(jni: Jni) -> Option<jfieldID> {
-    let class = jni.find_class(c"java/lang/Thread")?;
-    jni.field(class, &CString::new(abi::THREAD_TREE).ok()?, c"J")
 }
 
 /// The line at the end.

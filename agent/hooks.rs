@@ -2,10 +2,12 @@
 
 use crate::jni::Jni;
 use crate::jvmti::{Callbacks, Capability, Event, Jvmti, MethodId, RawEnv, jthread};
+use crate::muted::Muted;
 use crate::{Agent, guard, hidden, message, runtime};
 use cprof_instrument::abi;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::sync::atomic::Ordering;
 
 /// First release with virtual threads for good.
 const VIRTUAL_THREADS: u32 = 21;
@@ -78,8 +80,10 @@ unsafe extern "C" fn vm_start(_env: *mut RawEnv, jni: *mut JNIEnv) {
         // SAFETY: jni is this callback's.
         let jni = unsafe { Jni::new(jni) }?;
         for (name, class) in runtime::classes(agent.arena.base(), &agent.options, agent.feature >= VIRTUAL_THREADS)? {
-            if jni.define_boot_class(&CString::new(name).ok()?, &class).is_none() {
-                message(&format!("{name} cannot be defined: this JVM cannot be profiled, and it cannot start either now"));
+            match jni.define_boot_class(&CString::new(name).ok()?, &class) {
+                Some(class) if name == abi::RUNTIME => agent.runtime.store(jni.keep(class), Ordering::Release),
+                Some(_) => {}
+                None => message(&format!("{name} cannot be defined: this JVM cannot be profiled, and it cannot start either now")),
             }
         }
         Some(())
@@ -93,14 +97,11 @@ unsafe extern "C" fn vm_init(_env: *mut RawEnv, jni: *mut JNIEnv, thread: jthrea
         let agent = Agent::get()?;
         // SAFETY: jni is this callback's.
         let jni = unsafe { Jni::new(jni) }?;
-        let node = jni.field(jni.class_of(thread), &CString::new(abi::THREAD_NODE).ok()?, c"J")?;
-        let before = jni.long_field(thread, node);
-        jni.set_long_field(thread, node, (agent.arena.base() + abi::JUNK) as i64);
-        let class = jni.find_class(&CString::new(abi::RUNTIME).ok()?);
-        if !class.is_some_and(|class| jni.run_static(class, c"bind")) {
+        let _muted = Muted::thread(jni, thread, agent.arena)?;
+        let class = agent.runtime.load(Ordering::Acquire);
+        if class.is_null() || !jni.run_static(class, c"bind") {
             message("the runtime's native methods are not found: the calling context tree cannot grow beyond its first megabytes");
         }
-        jni.set_long_field(thread, node, before);
         Some(())
     });
 }

@@ -44,7 +44,12 @@ impl<'a> Jni<'a> {
         self.answer(class)
     }
 
-    /// A class of the boot loader.
+    /// A reference that outlives the callback, for as long as the VM lives.
+    pub fn keep(self, object: jobject) -> jobject {
+        call!(self, v1_2, NewGlobalRef, object)
+    }
+
+    /// A class of the boot loader. Outside of methods of such classes the VM asks the application's loader first.
     pub fn find_class(self, name: &CStr) -> Option<jclass> {
         self.answer(call!(self, v1_2, FindClass, name.as_ptr()))
     }

@@ -3,9 +3,11 @@
 //! This file holds what the VM calls by name. The rooms: [`options`]; [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the
 //! events; [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`hidden`],
 //! [`thread_fields`] and [`seeds`], the way of a class into the VM; [`runtime`], the Java classes that woven code calls; [`arena`],
-//! [`directory`] and [`class_log`], where a recording lives; [`stacks`] and [`dump`], how it becomes a profile.
+//! [`directory`] and [`class_log`], where a recording lives; [`caches`], the simulation of method caches; [`stacks`] and [`dump`],
+//! how it becomes a profile.
 
 mod arena;
+mod caches;
 mod class_log;
 mod classes;
 mod colours;
@@ -17,6 +19,7 @@ mod hooks;
 mod intrinsics;
 mod jni;
 mod jvmti;
+mod muted;
 mod options;
 mod policy;
 mod runtime;
@@ -25,19 +28,21 @@ mod stacks;
 mod thread_fields;
 
 use arena::Arena;
+use caches::Caches;
 use class_log::ClassLog;
 use classes::Classes;
 use cprof_profile::recording::log::Entry;
 use directory::Directory;
 use dump::Pauses;
 use jni::Jni;
-use jni_sys::{JNI_ERR, JNI_OK, JNI_TRUE, JNIEnv, JavaVM, jboolean, jclass, jint, jlong, jstring};
+use jni_sys::{JNI_ERR, JNI_OK, JNI_TRUE, JNIEnv, JavaVM, _jobject, jboolean, jclass, jint, jlong, jstring};
 use jvmti::Jvmti;
 use options::Options;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::AtomicPtr;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -50,9 +55,13 @@ pub(crate) struct Agent {
     options: Options,
     arena: &'static Arena,
     log: &'static ClassLog,
+    /// Method caches that are simulated from logs.
+    caches: Option<Caches>,
     directory: Option<Directory>,
     classes: Classes,
     pauses: Mutex<Pauses>,
+    /// The runtime class that woven code calls, a global reference; null until the VM has it.
+    runtime: AtomicPtr<_jobject>,
     pid: u32,
     /// Milliseconds since 1970.
     started: u64,
@@ -156,7 +165,9 @@ unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
     }
     let classes = Classes::new(jvmti, arena, log, &options, feature);
     let pauses = Mutex::default();
-    let agent = Agent { jvmti, options, arena, log, directory, classes, pauses, pid, started, feature };
+    let caches = Caches::new(arena, &options.caches);
+    let runtime = AtomicPtr::default();
+    let agent = Agent { jvmti, options, arena, log, caches, directory, classes, pauses, runtime, pid, started, feature };
     if AGENT.set(agent).is_err() {
         return Err("the agent is given twice".to_owned());
     }
@@ -188,6 +199,12 @@ fn recording(options: &Options, pid: u32, started: u64) -> Result<(Arena, ClassL
 #[unsafe(no_mangle)]
 pub extern "C" fn Java_java_lang_CProfRuntime_grow0(_env: *mut JNIEnv, _class: jclass, top: jlong) -> jboolean {
     guard(|| Some(Agent::get()?.arena.grow(u64::try_from(top).ok()?))).unwrap_or(false)
+}
+
+/// `CProfRuntime.simulate0`: simulates what a thread has logged, from its log's beginning up to `end`.
+#[unsafe(no_mangle)]
+pub extern "C" fn Java_java_lang_CProfRuntime_simulate0(_env: *mut JNIEnv, _class: jclass, root: jlong, end: jlong) {
+    guard(|| Agent::get()?.caches.as_ref()?.simulate(u64::try_from(root).ok()?, u64::try_from(end).ok()?));
 }
 
 /// `CProfRuntime.snapshot0`: writes a profile now.

@@ -1,5 +1,9 @@
 //! The agent's options: what stands after `-agentpath:libcprof.so=`.
 
+mod caches;
+
+use caches::Caches;
+use cprof_profile::cache::CacheSpec;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +36,10 @@ pub struct Options {
     pub max_memory: Option<u64>,
     /// Fix what makes runs differ.
     pub deterministic: bool,
+    /// The processor model that reports show unless asked for another; empty: none.
+    pub target: String,
+    /// The method caches to simulate; those of which outcomes follow from the counts are not among them.
+    pub caches: Vec<CacheSpec>,
 }
 
 /// What is wrong with the options, and what would be right.
@@ -45,7 +53,8 @@ impl fmt::Display for Wrong {
 }
 
 const VALID: &str = "out=PATH, quiet, bba=precise|block, sites=on|off, depth=N, recursion=full|fold, root=Class.method, \
-                     include=PATTERN, exclude=PATTERN, max-nodes=N, max-memory=SIZE, deterministic=on|off";
+                     include=PATTERN, exclude=PATTERN, max-nodes=N, max-memory=SIZE, deterministic=on|off, \
+                     target=NAME, cache=SIZE/BLOCKS[+…], cache-scope=thread|shared";
 
 /// The smallest `max-memory=`: a tree for each thread of a small program.
 const LEAST_MEMORY: u64 = 16 << 20;
@@ -69,11 +78,16 @@ impl Options {
             max_nodes: 0,
             max_memory: None,
             deterministic: false,
+            target: String::new(),
+            caches: Vec::new(),
         };
         let mut seen = Vec::new();
-        for option in text.split(',').filter(|option| !option.is_empty()) {
+        let mut caches = Caches::default();
+        for (position, option) in text.split(',').filter(|option| !option.is_empty()).enumerate() {
             let (name, value) = match option.split_once('=') {
                 Some((name, value)) => (name, Some(value)),
+                // As in libcprof.so=jop,cache=4k/16.
+                None if position == 0 && option != "quiet" => ("target", Some(option)),
                 None => (option, None),
             };
             let repeatable = matches!(name, "root" | "include" | "exclude");
@@ -81,8 +95,12 @@ impl Options {
                 return Err(Wrong(format!("option {name}= is given twice; give it once")));
             }
             seen.push(name);
-            o.set(name, value)?;
+            match name {
+                "target" | "cache" | "cache-scope" => caches.set(name, value.unwrap_or_default())?,
+                _ => o.set(name, value)?,
+            }
         }
+        caches.check(&mut o)?;
         Ok(o)
     }
 

@@ -1,5 +1,6 @@
 //! The classes of the runtime: their bytes, with the constants of this run written into them.
 
+use crate::caches;
 use crate::options::Options;
 use cprof_instrument::abi;
 
@@ -11,11 +12,12 @@ macro_rules! embedded {
 }
 
 /// The classes of `runtime-java/src`, by internal name; the first is the one that woven code calls.
-const CLASSES: [(&str, &[u8]); 4] = [
+const CLASSES: [(&str, &[u8]); 5] = [
     (abi::RUNTIME, embedded!("CProfRuntime")),
     ("java/lang/CProfTree", embedded!("CProfTree")),
     ("java/lang/CProfThreads", embedded!("CProfThreads")),
     ("java/lang/CProfMemory", embedded!("CProfMemory")),
+    ("java/lang/CProfCaches", embedded!("CProfCaches")),
 ];
 /// What takes the place of the public API's class.
 pub const API: &[u8] = embedded!("CProf");
@@ -25,7 +27,6 @@ pub const API_NAME: &str = "cprof/CProf";
 /// Placeholders, see CProfLayout.java.
 const BASE: u64 = 0x7C0F_BA5E_ADD8_E550;
 const JUNK_NODE: u64 = BASE + 1;
-const JUNK_LEAF: u64 = BASE + 2;
 const EARLY_NODE: u64 = BASE + 3;
 const SITES: u32 = 0x7C0F_0001;
 const FOLD: u32 = 0x7C0F_0002;
@@ -33,6 +34,10 @@ const ROOTS: u32 = 0x7C0F_0003;
 const MAX_NODES: u32 = 0x7C0F_0004;
 const VIRTUAL: u32 = 0x7C0F_0005;
 const DEPTH: u32 = 0x7C0F_0006;
+const CACHES: u32 = 0x7C0F_0007;
+const BLOCK_SIZE: u32 = 0x7C0F_0008;
+const BLOCKS: u32 = 0x7C0F_0009;
+const LANES: u32 = 0x7C0F_000A;
 
 /// Whether a class is one of these.
 pub fn is_own(class: &str) -> bool {
@@ -46,7 +51,6 @@ pub fn classes(base: u64, options: &Options, virtual_threads: bool) -> Option<Ve
     let longs = [
         (BASE, base),
         (JUNK_NODE, base + abi::JUNK),
-        (JUNK_LEAF, base + abi::JUNK - abi::node::LEAF_BIAS),
         (EARLY_NODE, base + abi::header::EARLY),
     ];
     let ints = [
@@ -56,6 +60,10 @@ pub fn classes(base: u64, options: &Options, virtual_threads: bool) -> Option<Ve
         (MAX_NODES, switch(options.max_nodes != 0)),
         (VIRTUAL, switch(virtual_threads)),
         (DEPTH, options.depth),
+        (CACHES, caches::mode(&options.caches)),
+        (BLOCK_SIZE, options.caches.first().map_or(1, |cache| cache.block_size().max(1))),
+        (BLOCKS, options.caches.first().map_or(0, |cache| cache.blocks)),
+        (LANES, caches::lanes(&options.caches)),
     ];
     let mut classes = CLASSES.map(|(name, bytes)| (name, bytes.to_vec()));
     for (old, new) in longs {
@@ -88,7 +96,7 @@ fn put(bytes: &mut [u8], tag: u8, old: &[u8], new: &[u8]) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cprof_instrument::abi::{header, kind, node, root};
+    use cprof_instrument::abi::{event, header, kind, node, root};
 
     #[test]
     fn every_placeholder_is_replaced() {
@@ -130,6 +138,7 @@ mod tests {
             ("FLAGS", header::FLAGS),
             ("MAX_NODES", header::MAX_NODES),
             ("NODES", header::NODES),
+            ("HIT", header::HIT),
             ("FREE_LISTS", header::FREE_LISTS),
             ("FREE_TREES", header::FREE_TREES),
             ("METHODS", abi::METHODS),
@@ -140,6 +149,9 @@ mod tests {
             ("KIND_ROOT", kind::ROOT.into()),
             ("KIND_INDEX", kind::INDEX.into()),
             ("KIND_LABEL", kind::LABEL.into()),
+            ("KIND_RECORD", kind::RECORD.into()),
+            ("KIND_LOG", kind::LOG.into()),
+            ("METHOD_COUNTERS", abi::METHOD_COUNTERS.into()),
             ("KIND_OVERFLOW", kind::OVERFLOW.into()),
             ("KIND_OUTSIDE", kind::OUTSIDE.into()),
             ("FIRST_METHOD", abi::FIRST_METHOD.into()),
@@ -147,6 +159,7 @@ mod tests {
             ("PARENT", node::PARENT),
             ("DEPARTURES", node::DEPARTURES),
             ("CURRENT_SITE", node::CURRENT_SITE),
+            ("RECORD", node::RECORD),
             ("CHILDREN", node::CHILDREN),
             ("SLOTS", node::SLOTS),
             ("COUNTERS", node::COUNTERS),
@@ -168,7 +181,21 @@ mod tests {
             ("ROOT_PENDING_USED", root::PENDING_USED),
             ("ROOT_PENDING", root::PENDING),
             ("PENDING_COUNT", root::PENDING_COUNT),
+            ("ROOT_CACHE", root::CACHE),
+            ("ROOT_LOG", root::LOG),
+            ("ROOT_LOG_DONE", root::LOG_DONE),
             ("ROOT_SIZE", root::SIZE),
+            ("CACHES_OFF", abi::caches::OFF.into()),
+            ("CACHES_INLINE", abi::caches::INLINE.into()),
+            ("CACHES_LOGGED", abi::caches::LOGGED.into()),
+            ("RECORD_METHOD", abi::record::METHOD),
+            ("RECORD_MISSES", abi::record::MISSES),
+            ("RECORD_LIMIT", abi::record::LIMIT),
+            ("RECORD_BLOCKS", abi::record::BLOCKS),
+            ("RECORD_SIZE", abi::record::SIZE),
+            ("LOG_SIZE", event::LOG_SIZE),
+            ("EVENT_LEAF", event::LEAF >> 32),
+            ("EVENT_COLD", event::COLD),
         ] {
             assert_eq!(value(name), expected, "{name}");
         }

@@ -46,6 +46,11 @@ impl Stopped {
         }
         Stopped { jvmti, suspended, virtual_but, threads }
     }
+
+    /// All threads, the current one included.
+    pub fn threads(&self) -> &[jobject] {
+        &self.threads
+    }
 }
 
 impl Drop for Stopped {

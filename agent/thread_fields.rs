@@ -1,6 +1,6 @@
-//! Adds the two fields that hold a thread's context to `java.lang.Thread`.
+//! Adds the fields that hold a thread's context to `java.lang.Thread`.
 
-use cprof_instrument::abi::{THREAD_NODE, THREAD_TREE};
+use cprof_instrument::abi::{THREAD_CACHE, THREAD_NODE, THREAD_TREE};
 
 /// private transient synthetic (JVMS table 4.5-A).
 const ACCESS: u16 = 0x0002 | 0x0080 | 0x1000;
@@ -15,16 +15,16 @@ pub fn add(class: &[u8]) -> Option<Vec<u8>> {
 
     let mut out = Vec::with_capacity(class.len() + 64);
     out.extend_from_slice(&class[..8]);
-    out.extend(pool_count.checked_add(3)?.to_be_bytes());
+    out.extend(pool_count.checked_add(4)?.to_be_bytes());
     out.extend_from_slice(&class[10..pool_end]);
-    for text in ["J", THREAD_NODE, THREAD_TREE] {
+    for text in ["J", THREAD_NODE, THREAD_TREE, THREAD_CACHE] {
         out.push(1);
         out.extend((text.len() as u16).to_be_bytes());
         out.extend(text.as_bytes());
     }
     out.extend_from_slice(&class[pool_end..fields_at]);
-    out.extend(fields.checked_add(2)?.to_be_bytes());
-    for name in [pool_count + 1, pool_count + 2] {
+    out.extend(fields.checked_add(3)?.to_be_bytes());
+    for name in [pool_count + 1, pool_count + 2, pool_count + 3] {
         for word in [ACCESS, name, pool_count, 0] {
             out.extend(word.to_be_bytes());
         }
@@ -64,7 +64,7 @@ mod tests {
     fn fields_are_added_and_damage_is_refused() {
         let class = crate::runtime::API;
         let wider = add(class).unwrap();
-        assert_eq!(wider.len(), class.len() + 4 + 6 + THREAD_NODE.len() + THREAD_TREE.len() + 16);
+        assert_eq!(wider.len(), class.len() + 4 + 9 + [THREAD_NODE, THREAD_TREE, THREAD_CACHE].concat().len() + 24);
         let parsed = cprof_instrument::classfile::ClassFile::parse(&wider).unwrap();
         assert_eq!(parsed.name_str(), "cprof/CProf");
         // Up to the number of fields, the last thing that is read.

@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     collect(&input, &mut files)?;
     files.sort();
     let classes = files.iter().map(std::fs::read).collect::<Result<Vec<_>, _>>()?;
-    let options = Options { level: Level::Precise, sites: false, inherited_calls: false, maps: false };
+    let options = Options { level: Level::Precise, sites: false, caches: false, inherited_calls: false, maps: false };
     let mut policy = Everything { next: 16 };
     let mut weaver = Weaver::new();
     let (mut methods, mut leaves, mut blocks_only, mut grown) = (0u64, 0u64, 0u64, 0i64);

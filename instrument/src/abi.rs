@@ -122,6 +122,8 @@ pub const METHODS: u64 = JUNK + JUNK_SIZE;
 pub const METHOD_ENTRY: u64 = 8;
 /// Method ids are 16 .. MAX_METHODS (smaller first words are object kinds).
 pub const MAX_METHODS: u32 = 4 << 20;
+/// Mask in the method table: the number of counters.
+pub const METHOD_COUNTERS: u32 = 0x3FFF;
 /// Bit in the method table: the method is a leaf, its node has no child slots.
 pub const METHOD_LEAF: u32 = 1 << 31;
 /// Most counters of one method, so that its node fits [`JUNK_SIZE`] and the method table.
@@ -269,15 +271,14 @@ pub mod record {
     pub const SIZE: u64 = 32;
 }
 
-/// With [`caches::LOGGED`], one u64 per lookup or two: low half the reference of the callee's node; high half 0 for an entry, else the
-/// caller's node and [`event::LEAF`](super::event::LEAF) or [`event::RETURN`](super::event::RETURN). 0: the cores are cold from here on.
-/// References must fit 31 bits.
+/// With [`caches::LOGGED`], a u64 per lookup, or per two of them: low half the reference of the callee's node; high half 0 for an
+/// entry, for a return the reference of the caller's node. References must fit 31 bits.
 pub mod event {
-    /// A leaf was entered and returns: both methods are looked up.
+    /// Bit: a leaf was entered and returns, and both methods are looked up.
     pub const LEAF: u64 = 1 << 63;
-    /// The callee returned to the caller.
-    pub const RETURN: u64 = 0;
-    /// A log begins, and is full, at multiples of this.
+    /// Between two lessees of a tree.
+    pub const COLD: u64 = 0;
+    /// Logs are full at multiples of this.
     pub const LOG_SIZE: u64 = 32 << 10;
     /// Largest arena whose references fit.
     pub const MOST_MEMORY: u64 = 15 << 30;

@@ -50,6 +50,8 @@ pub struct RunFacts {
     pub main_class: String,
     /// The agent's options as given.
     pub options: String,
+    /// The processor to show unless another is asked for; empty: none was named.
+    pub target: String,
     /// Process id.
     pub pid: u32,
     /// Start of the JVM, milliseconds since 1970 UTC.

@@ -83,6 +83,12 @@ pub struct Method<'a> {
 }
 
 impl Method<'_> {
+    /// Bytes of its code (JVMS §4.7.3); `None` without code.
+    pub fn code_length(&self) -> Option<u32> {
+        let (_, content) = self.code?;
+        content.get(4..8).map(|length| u32::from_be_bytes([length[0], length[1], length[2], length[3]]))
+    }
+
     /// The name, decoded.
     pub fn name_str(&self) -> Cow<'_, str> {
         mutf8::decode(self.name)

@@ -217,7 +217,7 @@ impl Body {
                     emit.count(at_end);
                 }
                 if i.is_return() && publishes {
-                    emit.leave();
+                    emit.leave(source.options.caches);
                     if design.treatment.ends_thread {
                         emit.invoke(Call::End);
                     }

@@ -30,6 +30,8 @@ pub struct Options {
     pub level: Level,
     /// Contexts distinguish call sites.
     pub sites: bool,
+    /// Method caches are simulated: returns look the caller up.
+    pub caches: bool,
     /// The class's loader is not to be asked for the runtime class: it is called through methods that every class inherits
     /// from `java.lang.Object`, to which they are added when that class is woven. For the classes of all loaders but the JVM's own.
     pub inherited_calls: bool,

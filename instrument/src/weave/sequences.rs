@@ -14,6 +14,7 @@ pub(super) enum Call {
     Leaf,
     LeafRoot,
     Leave,
+    Ret,
     Unwind,
     Caught,
     Count,
@@ -25,7 +26,7 @@ pub(super) enum Call {
 }
 
 impl Call {
-    const PLAIN: usize = 12;
+    const PLAIN: usize = 13;
     /// Number of different calls.
     pub(super) const KINDS: usize = Self::PLAIN + abi::call::COUNT_FIXED as usize;
 
@@ -38,6 +39,7 @@ impl Call {
             Call::Leaf,
             Call::LeafRoot,
             Call::Leave,
+            Call::Ret,
             Call::Unwind,
             Call::Caught,
             Call::Count,
@@ -57,12 +59,13 @@ impl Call {
             Call::Leaf => 3,
             Call::LeafRoot => 4,
             Call::Leave => 5,
-            Call::Unwind => 6,
-            Call::Caught => 7,
-            Call::Count => 8,
-            Call::Site => 9,
-            Call::Start => 10,
-            Call::End => 11,
+            Call::Ret => 6,
+            Call::Unwind => 7,
+            Call::Caught => 8,
+            Call::Count => 9,
+            Call::Site => 10,
+            Call::Start => 11,
+            Call::End => 12,
             Call::CountFixed(counter) => Self::PLAIN + counter as usize - 1,
         }
     }
@@ -80,6 +83,7 @@ impl Call {
             Call::Leaf => call::LEAF,
             Call::LeafRoot => call::LEAF_ROOT,
             Call::Leave => call::LEAVE,
+            Call::Ret => call::RET,
             Call::Unwind => call::UNWIND,
             Call::Caught => call::CAUGHT,
             Call::Count => call::COUNT,
@@ -92,7 +96,7 @@ impl Call {
 }
 
 /// Operand stack slots that injected code may need above the program's own, and at the least.
-pub(super) const EXTRA_STACK: u16 = 3;
+pub(super) const EXTRA_STACK: u16 = 4;
 /// What entry and the catch-any handler need on an empty stack: an exception, J, J and I.
 pub(super) const LEAST_STACK: u16 = 6;
 
@@ -136,10 +140,16 @@ impl Emitter<'_> {
         }
     }
 
-    /// Before a return instruction.
-    pub(super) fn leave(&mut self) {
-        self.load_long(self.locals.p); //                                       J
-        self.invoke(Call::Leave); //                                            -
+    /// Before a return instruction; with method caches, the callee's node is needed to count a miss.
+    pub(super) fn leave(&mut self, caches: bool) {
+        if caches {
+            self.load_long(self.locals.n); //                                   J
+            self.load_long(self.locals.p); //                                   J J
+            self.invoke(Call::Ret); //                                          -
+        } else {
+            self.load_long(self.locals.p); //                                   J
+            self.invoke(Call::Leave); //                                        -
+        }
     }
 
     /// The catch-any handler; the stack holds the exception.

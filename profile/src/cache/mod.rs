@@ -40,7 +40,7 @@ pub struct Lookup {
 ///
 /// To try a strategy of your own, implement this and feed it the lookups of a trace; `examples/cache_strategy.rs` of this
 /// crate does so. All built-in caches are used through it as well.
-pub trait CacheStrategy {
+pub trait CacheStrategy: Send {
     /// What it simulates.
     fn spec(&self) -> CacheSpec;
 

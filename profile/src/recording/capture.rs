@@ -6,7 +6,7 @@
 
 use super::memory::{Memory, Window};
 use super::stacks::{self, Stack};
-use crate::cache::CacheSpec;
+use crate::cache::{CacheKind, CacheSpec, Scope};
 use crate::model::{DepartureKind, Misses};
 use cprof_instrument::abi::{self, header, kind, node, root};
 use rustc_hash::FxHashMap;
@@ -20,7 +20,7 @@ pub struct Capture {
     pub trees: Vec<CapturedTree>,
     /// Calls that found no room.
     pub lost_calls: u64,
-    /// Method caches that the agent simulated; it says so after the capture, with their outcomes in `misses`.
+    /// Method caches that were simulated.
     pub caches: Vec<CacheSpec>,
     /// Beside `caches`: per node of the capture ([`Capture::nodes`]), how often it missed.
     pub misses: Vec<Misses>,
@@ -86,6 +86,9 @@ pub enum CaptureError {
         /// The version found.
         found: u32,
     },
+    /// Its list of method caches makes no sense.
+    #[error("the recording is damaged: it lists method caches that cannot be")]
+    Caches,
     /// Not even a header.
     #[error("the recording is cut short: {len} bytes, where the header alone takes {}", abi::JUNK)]
     Short {
@@ -114,12 +117,15 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
         ..Capture::default()
     };
     let known = u64::from(word(header::METHOD_COUNT)?.saturating_add(abi::FIRST_METHOD).min(abi::MAX_METHODS));
-    let mut table = vec![0; (4 * known).min(mem.len() - abi::METHODS) as usize];
+    let mut table = vec![0; (abi::METHOD_ENTRY * known).min(mem.len() - abi::METHODS) as usize];
     mem.bytes(abi::METHODS, &mut table).ok_or(short)?;
     let top = mem.u64(header::TOP).unwrap_or(0).min(mem.len());
     let mut chunks = chunks(mem, top, &mut capture.warnings);
     chunks.sort_unstable_by_key(|c| (c.tree, c.at));
-    let mut scan = Scan { mem, window: Window::new(mem), table, orphans: 0, capture };
+    let lanes = word(header::LANES)?;
+    capture.caches = caches(mem, lanes).ok_or(CaptureError::Caches)?;
+    capture.misses = vec![Misses::default(); capture.caches.len()];
+    let mut scan = Scan { mem, window: Window::new(mem), table, orphans: 0, lanes, capture };
     for chunk in &chunks {
         if scan.chunk(chunk).is_none() {
             let at = chunk.at;
@@ -133,6 +139,27 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
     stacks::place(&mut capture, stacks);
     capture.settle();
     Ok(capture)
+}
+
+/// The caches that the header lists; none when it cannot be right.
+fn caches(mem: &dyn Memory, lanes: u32) -> Option<Vec<CacheSpec>> {
+    let count = mem.u32(header::CACHES)?;
+    if count > lanes || lanes as usize > abi::caches::MOST {
+        return None;
+    }
+    let spec = |i: u32| {
+        let at = header::CACHE_SPECS + 16 * u64::from(i);
+        let kind = mem.u32(at)?;
+        let scope = if kind & abi::caches::SHARED == 0 { Scope::Thread } else { Scope::Shared };
+        let kind = match kind & !abi::caches::SHARED {
+            abi::caches::FIFO => CacheKind::Fifo,
+            abi::caches::LRU => CacheKind::Lru,
+            _ => return None,
+        };
+        let spec = CacheSpec { kind, size: mem.u32(at + 4)?, blocks: mem.u32(at + 8)?, scope };
+        spec.problem().is_none().then_some(spec)
+    };
+    (0..count).map(spec).collect()
 }
 
 struct Chunk {
@@ -186,13 +213,15 @@ struct Scan<'a> {
     /// The arena's method table.
     table: Vec<u8>,
     orphans: u64,
+    /// Places for misses of a cause in a node.
+    lanes: u32,
     capture: Capture,
 }
 
 impl Scan<'_> {
     /// The method table's entry; ids given out since the scan began are looked up in the arena.
     fn method(&self, id: u32) -> Option<u32> {
-        let at = 4 * id as usize;
+        let at = abi::METHOD_ENTRY as usize * id as usize;
         match self.table.get(at..at + 4) {
             Some(entry) => Some(u32::from_le_bytes(entry.try_into().ok()?)),
             None if id < abi::MAX_METHODS => self.mem.u32(abi::METHODS + at as u64),
@@ -211,10 +240,12 @@ impl Scan<'_> {
                 kind::ROOT => root::SIZE,
                 kind::INDEX => 8 + 4 * u64::from(self.window.u32(at + 4)?),
                 kind::LABEL => 16 + u64::from(self.window.u32(at + 4)?),
+                kind::RECORD => abi::record::SIZE,
+                kind::LOG => self.window.u32(at + 4)?.into(),
                 kind::OVERFLOW | kind::OUTSIDE => node::COUNTERS,
                 id if id >= abi::FIRST_METHOD => {
                     let entry = self.method(id).filter(|&e| e != 0)?;
-                    abi::node_size((entry & 0x3FFF) as u16, entry & abi::METHOD_LEAF != 0)
+                    abi::node_size((entry & abi::METHOD_COUNTERS) as u16, entry & abi::METHOD_LEAF != 0, self.lanes)
                 }
                 _ => return None,
             };
@@ -223,14 +254,14 @@ impl Scan<'_> {
                 return None;
             }
             match what {
-                kind::DEPARTURE | kind::INDEX | kind::LABEL => {}
+                kind::DEPARTURE | kind::INDEX | kind::LABEL | kind::RECORD | kind::LOG => {}
                 kind::ROOT => self.root(at)?,
                 kind::OVERFLOW | kind::OUTSIDE => self.node(at, what, 0, 0)?,
                 id => {
                     let entry = self.method(id)?;
                     let leaf = entry & abi::METHOD_LEAF != 0;
                     let counters = if leaf { node::LEAF_COUNTERS } else { node::COUNTERS };
-                    self.node(at, id, counters, (entry & 0x3FFF) as usize)?;
+                    self.node(at, id, counters, (entry & abi::METHOD_COUNTERS) as usize)?;
                 }
             }
             at = end;
@@ -248,6 +279,10 @@ impl Scan<'_> {
         c.parent.push(index);
         c.site.push(0);
         c.starts.push(c.counters.len());
+        for misses in &mut c.misses {
+            misses.entry.push(0);
+            misses.returns.push(0);
+        }
         let label = self.mem.u32(at + root::LABEL)?;
         c.trees.push(CapturedTree {
             reference,
@@ -279,8 +314,29 @@ impl Scan<'_> {
         c.site.push(site);
         self.window.u64s(at + counters, count, &mut c.counters)?;
         c.starts.push(c.counters.len());
+        if self.lanes > 0 {
+            // The marker nodes of a tree have no counters, and no misses either.
+            let at = (counters > 0).then_some(at + counters + 8 * count as u64);
+            self.misses(at)?;
+        }
         if departures != 0 {
             self.departures(index, departures)?;
+        }
+        Some(())
+    }
+
+    /// The misses at `at`, as the next node's.
+    fn misses(&mut self, at: Option<u64>) -> Option<()> {
+        for (i, misses) in self.capture.misses.iter_mut().enumerate() {
+            let (entry, returns) = match at {
+                Some(at) => {
+                    let at = at + 8 * i as u64;
+                    (self.window.u64(at)?, self.window.u64(at + 8 * u64::from(self.lanes))?)
+                }
+                None => (0, 0),
+            };
+            misses.entry.push(entry);
+            misses.returns.push(returns);
         }
         Some(())
     }

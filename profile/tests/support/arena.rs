@@ -53,7 +53,7 @@ impl Arena {
 
     pub fn method(&mut self, id: u32, counters: u16, leaf: bool) {
         let entry = u32::from(counters) | if leaf { abi::METHOD_LEAF } else { 0 };
-        self.put(abi::METHODS + 4 * u64::from(id), entry);
+        self.put(abi::METHODS + abi::METHOD_ENTRY * u64::from(id), entry);
         self.put(header::METHOD_COUNT, id + 1);
     }
 
@@ -99,10 +99,10 @@ impl Arena {
     }
 
     pub fn node(&mut self, tree: u32, parent: u32, method: u32, site: u32, counters: &[u64]) -> u32 {
-        let entry = self.get(abi::METHODS + 4 * u64::from(method));
+        let entry = self.get(abi::METHODS + abi::METHOD_ENTRY * u64::from(method));
         assert_eq!(entry & 0x3FFF, counters.len() as u32, "counters of method {method}");
         let leaf = entry & abi::METHOD_LEAF != 0;
-        let at = self.object(tree, abi::node_size(counters.len() as u16, leaf));
+        let at = self.object(tree, abi::node_size(counters.len() as u16, leaf, 0));
         let first = at + if leaf { node::LEAF_COUNTERS } else { node::COUNTERS };
         for (i, &counter) in counters.iter().enumerate() {
             self.put64(first + 8 * i as u64, counter);

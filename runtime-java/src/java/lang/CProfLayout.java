@@ -12,32 +12,41 @@ final class CProfLayout {
 
     /** The arena's address. */
     static final long BASE = 0x7C0F_BA5E_ADD8_E550L;
-    /** The address of the junk node, of the junk node as a leaf's, and of the node that is current before counting is on. */
-    static final long JUNK_NODE = 0x7C0F_BA5E_ADD8_E551L, JUNK_LEAF = 0x7C0F_BA5E_ADD8_E552L,
-        EARLY_NODE = 0x7C0F_BA5E_ADD8_E553L;
+    /** The address of the junk node, and of the node that is current before counting is on. */
+    static final long JUNK_NODE = 0x7C0F_BA5E_ADD8_E551L, EARLY_NODE = 0x7C0F_BA5E_ADD8_E553L;
     /** Switches. 1: off, 2: on (0, the default of a field, is not a stable value). */
     static final int SITES_OPTION = 0x7C0F_0001, FOLD_OPTION = 0x7C0F_0002, ROOTS_OPTION = 0x7C0F_0003,
         MAX_NODES_OPTION = 0x7C0F_0004, VIRTUAL_OPTION = 0x7C0F_0005;
     /** depth=, 0: unlimited. */
     static final int DEPTH_OPTION = 0x7C0F_0006;
+    /** How method caches are simulated: CACHES_OFF, CACHES_INLINE, CACHES_LOGGED. */
+    static final int CACHES_OPTION = 0x7C0F_0007;
+    /** With CACHES_INLINE: bytes of a block, and blocks of the cache. */
+    static final int BLOCK_SIZE_OPTION = 0x7C0F_0008, BLOCKS_OPTION = 0x7C0F_0009;
+    /** How many misses of each cause are counted in a node. */
+    static final int LANES_OPTION = 0x7C0F_000A;
 
     // ---- mirror of abi.rs; a test compares the numbers ----
 
     static final int TOP = 8, LIMIT = 16, SOFT_LIMIT = 24, LOST = 32, TREES = 40, TREE_COUNT = 44, FLAGS = 48,
-        MAX_NODES = 64, NODES = 72, FREE_LISTS = 64, FREE_TREES = 512;
+        MAX_NODES = 64, NODES = 72, HIT = 384, FREE_LISTS = 64, FREE_TREES = 512;
     static final int FLAG_OVERFLOW = 8;
     static final int METHODS = 266_240;
-    static final int RESERVE = 4_194_304, CHUNK_ALIGN = 4096, METHOD_COUNTERS = 0x3FFF;
+    static final int RESERVE = 4_194_304, CHUNK_ALIGN = 4096, METHOD_COUNTERS = 0x3FFF, CODE_LENGTH = 4;
     static final int KIND_DEPARTURE = 1, KIND_CHUNK = 2, KIND_ROOT = 3, KIND_INDEX = 4, KIND_LABEL = 5,
-        KIND_OVERFLOW = 6, KIND_OUTSIDE = 7, FIRST_METHOD = 16;
-    static final int SITE = 4, PARENT = 8, DEPARTURES = 12, CURRENT_SITE = 16, CHILDREN = 24, SLOTS = 16,
-        COUNTERS = 88, LEAF_COUNTERS = 16, LEAF_BIAS = 72;
+        KIND_OVERFLOW = 6, KIND_OUTSIDE = 7, KIND_RECORD = 8, KIND_LOG = 9, FIRST_METHOD = 16;
+    static final int SITE = 4, PARENT = 8, DEPARTURES = 12, CURRENT_SITE = 16, RECORD = 20, CHILDREN = 24, SLOTS = 16,
+        COUNTERS = 88, LEAF_COUNTERS = 24, LEAF_BIAS = 64;
     static final int DEPARTURE_WHERE = 4, DEPARTURE_NEXT = 8, DEPARTURE_COUNT = 16, DEPARTURE_SIZE = 24,
         DEPARTURE_CAUGHT = 0x8000_0000;
     static final int ROOT_NEXT = 88, ROOT_NEXT_FREE = 92, ROOT_LABEL = 96, ROOT_FLAGS = 100, ROOT_INDEX = 104,
         ROOT_INDEX_USED = 108, ROOT_FREE = 112, ROOT_FREE_END = 120, ROOT_CHUNK_SIZE = 128, ROOT_OVERFLOW = 132,
         ROOT_OUTSIDE = 136, ROOT_LEASES = 140, ROOT_NODES = 144, ROOT_PENDING_USED = 148,
-        ROOT_PENDING = 152, PENDING_COUNT = 32, ROOT_SIZE = 408;
+        ROOT_PENDING = 152, PENDING_COUNT = 32, ROOT_CACHE = 408, ROOT_LOG = 416, ROOT_LOG_DONE = 420,
+        ROOT_SIZE = 424;
+    static final int CACHES_OFF = 1, CACHES_INLINE = 2, CACHES_LOGGED = 3;
+    static final int RECORD_METHOD = 8, RECORD_MISSES = 12, RECORD_LIMIT = 16, RECORD_BLOCKS = 24, RECORD_SIZE = 32;
+    static final int LOG_SIZE = 32_768, EVENT_LEAF = 0x8000_0000, EVENT_COLD = 0;
     /** Woven code passes bytecode indices as sign-extended 16-bit numbers. */
     static final int BCI = 0xFFFF;
     static final int LEASED = 1, SIMILAR_NAMES = 2, ANY_NAMES = 4, VIRTUAL_THREADS = 8;

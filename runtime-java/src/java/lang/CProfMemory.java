@@ -8,7 +8,8 @@ import jdk.internal.vm.annotation.Hidden;
 
 /** The arena's memory, given out in chunks to trees. */
 final class CProfMemory {
-    private static final int CHUNK_HEADER = 16, FIRST_CHUNK = 4096, LAST_CHUNK = 256 * 1024;
+    static final int CHUNK_HEADER = 16;
+    private static final int FIRST_CHUNK = 4096, LAST_CHUNK = 256 * 1024;
 
     private CProfMemory() {}
 
@@ -41,7 +42,7 @@ final class CProfMemory {
     }
 
     /** Takes bytes for a chunk off the arena; 0 when there are no more. */
-    @Hidden private static long take(Unsafe u, long length, boolean overflow) {
+    @Hidden static long take(Unsafe u, long length, boolean overflow) {
         for (;;) {
             long top = u.getLongVolatile(null, header(TOP));
             long next = top + length;
@@ -66,6 +67,7 @@ final class CProfMemory {
         u.putInt(null, r + ROOT_INDEX, ref(index));
         u.putInt(null, index + 4, entries);
         u.putInt(null, index, KIND_INDEX);
+        u.putInt(null, r + RECORD, HIT >>> 3);
         u.putInt(null, r, KIND_ROOT);
         u.putInt(null, chunk + 4, ref(r));
         u.putLong(null, chunk + 8, FIRST_CHUNK);

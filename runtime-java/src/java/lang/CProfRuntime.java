@@ -26,8 +26,8 @@ import jdk.internal.vm.annotation.Stable;
 public final class CProfRuntime {
     @Stable static boolean on;
     @Stable static Unsafe unsafe;
-    @Stable static long node, tree, nameOffset, valueOffset, coderOffset;
-    @Stable static int sites, fold, roots, maxNodes, virtual, depth;
+    @Stable static long node, tree, cache, nameOffset, valueOffset, coderOffset;
+    @Stable static int sites, fold, roots, maxNodes, virtual, depth, caches, blockSize, blocks, lanes;
     /** Set by the agent once {@link #grow0} is bound: before, the lookup would run Java code in the middle of any method. */
     static boolean bound;
 
@@ -47,6 +47,7 @@ public final class CProfRuntime {
         long c = child(u, p, mid);
         if (!matches(u, p, c, mid)) c = CProfTree.miss(p, mid, false);
         Thread t = Thread.currentThread();
+        if (caches != CACHES_OFF) CProfCaches.entered(u, t, c);
         u.putLong(null, c + COUNTERS, u.getLong(null, c + COUNTERS) + 1);
         u.putLong(t, node, c);
         return c;
@@ -58,33 +59,43 @@ public final class CProfRuntime {
         long c = child(u, p, mid);
         if (!matches(u, p, c, mid)) c = CProfTree.miss(p, mid, true);
         Thread t = Thread.currentThread();
+        if (caches != CACHES_OFF) CProfCaches.entered(u, t, c);
         u.putLong(null, c + COUNTERS, u.getLong(null, c + COUNTERS) + 1);
         u.putLong(t, node, c);
         return c;
     }
 
     @ForceInline @Hidden public static long leaf(int mid) {
-        if (!on) return JUNK_LEAF;
+        if (!on) return JUNK_NODE;
         Unsafe u = unsafe;
         long p = current();
         long c = child(u, p, mid);
         if (!matches(u, p, c, mid)) c = CProfTree.miss(p, mid, false);
+        if (caches != CACHES_OFF) CProfCaches.passed(u, p, c);
         u.putLong(null, c + LEAF_COUNTERS, u.getLong(null, c + LEAF_COUNTERS) + 1);
         return c - LEAF_BIAS;
     }
 
     @ForceInline @Hidden public static long leafRoot(int mid) {
-        if (!on) return JUNK_LEAF;
+        if (!on) return JUNK_NODE;
         Unsafe u = unsafe;
         long p = current();
         long c = child(u, p, mid);
         if (!matches(u, p, c, mid)) c = CProfTree.miss(p, mid, true);
+        if (caches != CACHES_OFF) CProfCaches.passed(u, p, c);
         u.putLong(null, c + LEAF_COUNTERS, u.getLong(null, c + LEAF_COUNTERS) + 1);
         return c - LEAF_BIAS;
     }
 
     @ForceInline @Hidden public static void leave(long p) {
         if (on) unsafe.putLong(Thread.currentThread(), node, p);
+    }
+
+    @ForceInline @Hidden public static void ret(long n, long p) {
+        if (!on) return;
+        Thread t = Thread.currentThread();
+        CProfCaches.returned(unsafe, t, n, p);
+        unsafe.putLong(t, node, p);
     }
 
     /** The caller's node is published first: whatever happens to the record, the context is right afterwards. */
@@ -131,8 +142,13 @@ public final class CProfRuntime {
         maxNodes = MAX_NODES_OPTION;
         virtual = VIRTUAL_OPTION;
         depth = DEPTH_OPTION;
+        caches = CACHES_OPTION;
+        blockSize = BLOCK_SIZE_OPTION;
+        blocks = BLOCKS_OPTION;
+        lanes = LANES_OPTION;
         node = u.objectFieldOffset(Thread.class, "cprof$node");
         tree = u.objectFieldOffset(Thread.class, "cprof$tree");
+        cache = u.objectFieldOffset(Thread.class, "cprof$cache");
         nameOffset = u.objectFieldOffset(Thread.class, "name");
         valueOffset = u.objectFieldOffset(String.class, "value");
         coderOffset = u.objectFieldOffset(String.class, "coder");
@@ -193,23 +209,26 @@ public final class CProfRuntime {
     /** Called by the agent, on a muted thread, when the VM can look natives up. */
     private static void bind() {
         grow0(0);
+        simulate0(0, 0);
         hide();
         bound = true;
     }
 
     /** Keeps what was added to the JDK's classes out of reflection, by the JDK's own means for its secrets. */
     private static void hide() {
-        Reflection.registerFieldsToFilter(Thread.class, Set.of("cprof$node", "cprof$tree"));
+        Reflection.registerFieldsToFilter(Thread.class, Set.of("cprof$node", "cprof$tree", "cprof$cache"));
         // In full, and no strings put together: that would boot java.lang.invoke, a third of a small program's start.
         Reflection.registerMethodsToFilter(Object.class, Set.of( // instrument/src/weave/forwarders.rs
-            "cprof$current", "cprof$enter", "cprof$enterRoot", "cprof$leaf", "cprof$leafRoot", "cprof$leave", "cprof$unwind",
-            "cprof$caught", "cprof$count", "cprof$site", "cprof$count1", "cprof$count2", "cprof$count3", "cprof$count4",
-            "cprof$count5", "cprof$count6", "cprof$count7", "cprof$count8", "cprof$count9", "cprof$count10", "cprof$count11",
-            "cprof$count12"));
+            "cprof$current", "cprof$enter", "cprof$enterRoot", "cprof$leaf", "cprof$leafRoot", "cprof$leave", "cprof$ret",
+            "cprof$unwind", "cprof$caught", "cprof$count", "cprof$site", "cprof$count1", "cprof$count2", "cprof$count3",
+            "cprof$count4", "cprof$count5", "cprof$count6", "cprof$count7", "cprof$count8", "cprof$count9", "cprof$count10",
+            "cprof$count11", "cprof$count12"));
     }
 
     /** Makes at least {@code top} bytes of the arena usable; false when that cannot be. */
     static native boolean grow0(long top);
+    /** Simulates the caches for what the tree with this root has logged up to here. */
+    static native void simulate0(long root, long end);
     private static native boolean snapshot0(String path);
     private static native void pause0();
     private static native void resume0();

@@ -29,6 +29,7 @@ final class CProfThreads {
             if (r == 0) return CProfTree.lost(u);
             u.putInt(null, r + ROOT_LEASES, u.getInt(null, r + ROOT_LEASES) + 1);
             u.putLong(t, tree, r);
+            if (caches != CACHES_OFF) CProfCaches.lease(u, t, r);
             lessee(u, t, r, name, hash);
         }
         u.putLong(t, node, r);
@@ -42,6 +43,7 @@ final class CProfThreads {
         if (r == 0) return;
         CProfTree.settle(u, r);
         label(u, t, r);
+        if (caches != CACHES_OFF) CProfCaches.giveBack(u, t, r);
         u.putLong(t, node, 0);
         u.putLong(t, tree, 0);
         u.putInt(null, r + ROOT_FLAGS, u.getInt(null, r + ROOT_FLAGS) & ~LEASED);

@@ -16,13 +16,13 @@ final class CProfTree {
     /** The node for a call of {@code mid} from {@code p} when p's slot has another: folding rules, index, new node. */
     @DontInline @Hidden static long miss(long p, int mid, boolean isRoot) {
         Unsafe u = unsafe;
-        if (p == JUNK_NODE) return p;
+        if (p == JUNK_NODE) return junk(u, mid);
         Thread t = Thread.currentThread();
         long r = u.getLong(t, tree);
         boolean early = p == EARLY_NODE;
         if (r == 0) {
             r = CProfThreads.lease(t);
-            if (r == JUNK_NODE) return r;
+            if (r == JUNK_NODE) return junk(u, mid);
         }
         if (early) p = r;
         int site = sites == 2 ? u.getInt(null, p + CURRENT_SITE) : 0;
@@ -31,8 +31,20 @@ final class CProfTree {
             if (matches(u, p, c, mid)) return c;
         }
         long c = target(u, r, p, mid, site, isRoot);
-        if (!early && c != JUNK_NODE) remember(u, p, c, mid);
+        if (c == JUNK_NODE) return junk(u, mid);
+        if (!early) remember(u, p, c, mid);
         return c;
+    }
+
+    /** The junk node; for a leaf, an address from which a leaf's counters are the junk node's and no slots. */
+    @Hidden private static long junk(Unsafe u, int mid) {
+        long junk = JUNK_NODE;
+        return u.getInt(null, method(mid)) < 0 ? junk + LEAF_BIAS : junk;
+    }
+
+    /** Address of the method's entry in the method table. */
+    @Hidden static long method(int mid) {
+        return BASE + ((long) mid << 3) + METHODS;
     }
 
     /**
@@ -103,7 +115,7 @@ final class CProfTree {
         return h ^ h >>> 15;
     }
 
-    @Hidden private static long find(Unsafe u, long r, long parent, int mid, int site) {
+    @Hidden static long find(Unsafe u, long r, long parent, int mid, int site) {
         long index = at(u.getInt(null, r + ROOT_INDEX));
         int mask = u.getInt(null, index + 4) - 1;
         int up = ref(parent);
@@ -117,32 +129,40 @@ final class CProfTree {
 
     /** A new node, in the index; 0 when there is no room. */
     @Hidden private static long make(Unsafe u, long r, long parent, int mid, int site, boolean overflow) {
-        int used = u.getInt(null, r + ROOT_INDEX_USED);
-        long index = at(u.getInt(null, r + ROOT_INDEX));
-        int entries = u.getInt(null, index + 4);
-        if (used + (used >>> 1) >= entries) {
-            index = rehash(u, r, index, entries, overflow);
-            if (index == 0) return 0;
-            entries = u.getInt(null, index + 4);
-        }
-        int method = u.getInt(null, BASE + ((long) mid << 2) + METHODS);
-        int counters = method & METHOD_COUNTERS;
-        long size = (method < 0 ? LEAF_COUNTERS : COUNTERS) + (counters << 3);
+        int record = caches == CACHES_OFF ? 0 : CProfCaches.record(u, r, parent, mid);
+        long index = roomy(u, r, overflow);
+        if (index == 0) return 0;
+        int method = u.getInt(null, method(mid));
+        long size = (method < 0 ? LEAF_COUNTERS : COUNTERS) + ((method & METHOD_COUNTERS) << 3) + (lanes << 4);
         long c = CProfMemory.room(u, r, size, overflow);
         if (c == 0) return 0;
         u.putInt(null, c, 0);
         u.putInt(null, c + SITE, site);
         u.putInt(null, c + PARENT, ref(parent));
+        u.putInt(null, c + RECORD, record);
         u.putInt(null, r + ROOT_NODES, u.getInt(null, r + ROOT_NODES) + 1);
         u.putIntVolatile(null, c, mid);
         u.putLong(null, r + ROOT_FREE, c + size);
-        insert(u, index, entries - 1, c);
-        u.putInt(null, r + ROOT_INDEX_USED, used + 1);
+        insert(u, r, index, c);
         if (maxNodes == 2) counted(u);
         return c;
     }
 
-    @Hidden private static void insert(Unsafe u, long index, int mask, long c) {
+    /** The tree's index, with room for one more; 0 when there is none. */
+    @Hidden static long roomy(Unsafe u, long r, boolean overflow) {
+        int used = u.getInt(null, r + ROOT_INDEX_USED);
+        long index = at(u.getInt(null, r + ROOT_INDEX));
+        int entries = u.getInt(null, index + 4);
+        return used + (used >>> 1) < entries ? index : rehash(u, r, index, entries, overflow);
+    }
+
+    /** Enters a node or a record in the tree's index. */
+    @Hidden static void insert(Unsafe u, long r, long index, long c) {
+        place(u, index, u.getInt(null, index + 4) - 1, c);
+        u.putInt(null, r + ROOT_INDEX_USED, u.getInt(null, r + ROOT_INDEX_USED) + 1);
+    }
+
+    @Hidden private static void place(Unsafe u, long index, int mask, long c) {
         int h = hash(u.getInt(null, c + PARENT), u.getInt(null, c), u.getInt(null, c + SITE));
         for (;; h++) {
             long entry = index + INDEX_HEADER + ((long) (h & mask) << 2);
@@ -160,7 +180,7 @@ final class CProfTree {
         int mask = (entries << 1) - 1;
         for (int i = 0; i < entries; i++) {
             int ref = u.getInt(null, old + INDEX_HEADER + ((long) i << 2));
-            if (ref != 0) insert(u, index, mask, at(ref));
+            if (ref != 0) place(u, index, mask, at(ref));
         }
         u.putIntVolatile(null, r + ROOT_INDEX, ref(index));
         return index;

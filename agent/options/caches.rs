@@ -1,0 +1,69 @@
+//! The options about the processor: its model, and the method caches to simulate.
+
+use super::{Options, Wrong};
+use crate::caches::{MOST_BLOCKS, mode};
+use cprof_instrument::abi::{caches, event};
+use cprof_profile::cache::{CacheSpec, Scope};
+use cprof_profile::target::{CycleEstimator, Library};
+
+/// What was given.
+#[derive(Debug, Default)]
+pub(super) struct Caches {
+    target: Option<String>,
+    caches: Option<Vec<CacheSpec>>,
+    scope: Option<Scope>,
+}
+
+impl Caches {
+    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), Wrong> {
+        match (name, value) {
+            ("target", _) => self.target = Some(value.to_owned()),
+            ("cache", _) => self.caches = Some(CacheSpec::list(value).map_err(|e| Wrong(format!("cache={value}: {e}")))?),
+            (_, "thread") => self.scope = Some(Scope::Thread),
+            (_, "shared") => self.scope = Some(Scope::Shared),
+            _ => return Err(Wrong(format!("cache-scope={value} is not valid; cache-scope= takes thread or shared"))),
+        }
+        Ok(())
+    }
+
+    /// Fills in what follows, when all options are known.
+    pub(super) fn check(self, options: &mut Options) -> Result<(), Wrong> {
+        let mut caches = self.caches;
+        if let Some(target) = self.target {
+            let model = Library.load(&target).map_err(|e| Wrong(format!("target={target}: {e}")))?;
+            // Without another wish, the processor's own.
+            caches = caches.or_else(|| Some(vec![model.cache()]));
+            options.target = target;
+        }
+        let Some(caches) = caches else {
+            return match self.scope {
+                Some(_) => Err(Wrong("cache-scope= says whose caches are; give the caches, as cache=4k/16".to_owned())),
+                None => Ok(()),
+            };
+        };
+        let scoped = |cache: CacheSpec| CacheSpec { scope: self.scope.unwrap_or(cache.scope), ..cache };
+        options.caches = caches.iter().filter(|c| !c.is_fixed()).map(|c| scoped(*c)).collect();
+        let mut seen = Vec::new();
+        for cache in &options.caches {
+            if seen.contains(cache) {
+                return Err(Wrong(format!("cache={cache} is given twice; give it once")));
+            }
+            if cache.blocks > MOST_BLOCKS {
+                return Err(Wrong(format!("cache={cache} has more blocks than can be simulated, which is {MOST_BLOCKS}")));
+            }
+            if cache.scope != options.caches[0].scope {
+                return Err(Wrong("cache= names caches of threads and shared ones; simulate them in two runs".to_owned()));
+            }
+            seen.push(*cache);
+        }
+        if options.caches.len() > caches::MOST {
+            let (given, most) = (options.caches.len(), caches::MOST);
+            return Err(Wrong(format!("cache= names {given} caches; one run simulates up to {most}, further ones need another run")));
+        }
+        if mode(&options.caches) == caches::LOGGED && options.max_memory.is_some_and(|memory| memory > event::MOST_MEMORY) {
+            let most = event::MOST_MEMORY >> 30;
+            return Err(Wrong(format!("max-memory= is at most {most}g when several caches, lru: or shared ones are simulated")));
+        }
+        Ok(())
+    }
+}
