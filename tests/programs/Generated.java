@@ -4,8 +4,8 @@
 // expect: Assembled.subroutine(I)I calls=20000 thrown=5000 bytecodes=295000
 // expect: Assembled.handlerByFlow(I)I calls=20000 thrown=0
 // expect: Assembled.loopToStart(I)I calls=3000 thrown=0 bytecodes=69000
-// expect: Assembled.huge(I)I calls=300 thrown=0
-// expect: Assembled.limit(I)I calls=60 thrown=0
+// expect: AssembledHuge.huge(I)I calls=10 thrown=0 bytecodes=90270
+// expect: AssembledHuge.limit(I)I calls=2 thrown=0 bytecodes=130056
 class Generated {
     static int measured() {
         int sum = 0;
@@ -20,8 +20,8 @@ class Generated {
             sum += Assembled.selfCovering(i & 3);
         }
         for (int i = 0; i < 3000; i++) sum += Assembled.loopToStart(5);
-        for (int i = 0; i < 300; i++) sum += Assembled.huge(i);
-        for (int i = 0; i < 60; i++) sum += Assembled.limit(i);
+        for (int i = 0; i < 10; i++) sum += AssembledHuge.huge(i);
+        for (int i = 0; i < 2; i++) sum += AssembledHuge.limit(i);
         return sum;
     }
 

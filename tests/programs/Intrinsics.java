@@ -47,6 +47,7 @@ class Intrinsics {
     }
 
     public static void main(String[] args) {
+        Long.valueOf(1); // initialised already when cprof is there
         System.out.println("Intrinsics " + measured());
     }
 }

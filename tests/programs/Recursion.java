@@ -1,10 +1,10 @@
-// Shows: self recursion, mutual recursion, Ackermann, and recursion 3000 deep.
+// Shows: self recursion, mutual recursion, Ackermann, and recursion 2000 deep.
 // fib(15): 2 F(16) - 1 = 1973 calls, of which 987 leaves of 6 bytecodes and 986 others of 13 (and one goto less, one more).
-// even/odd: 1001 calls in turn; deep: 3001 contexts below each other.
+// even/odd: 1001 calls in turn; deep: 2001 contexts below each other.
 // expect: Recursion.fib(I)I calls=1973 thrown=0 bytecodes=18740
 // expect: Recursion.even(I)Z calls=501 thrown=0
 // expect: Recursion.odd(I)Z calls=500 thrown=0
-// expect: Recursion.deep(I)I calls=3001 thrown=0
+// expect: Recursion.deep(I)I calls=2001 thrown=0
 class Recursion {
     static int fib(int n) {
         return n < 2 ? n : fib(n - 1) + fib(n - 2);
@@ -29,7 +29,7 @@ class Recursion {
     }
 
     static int measured() {
-        return fib(15) + (even(1000) ? 1 : 0) + deep(3000) + ackermann(2, 6);
+        return fib(15) + (even(1000) ? 1 : 0) + deep(2000) + ackermann(2, 6);
     }
 
     public static void main(String[] args) {

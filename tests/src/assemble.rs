@@ -1,4 +1,4 @@
-//! Assembles the class `Assembled` that `programs/Generated.java` calls: code that javac does not write.
+//! Assembles the classes that `programs/Generated.java` and `programs/Huge.java` call: code that javac does not write.
 //!
 //! Class file version 49 (JDK 5), so that subroutines are allowed and no StackMapTable is needed (JVMS 4.9, 4.10.2).
 
@@ -124,17 +124,21 @@ struct Method {
     handlers: Vec<[u16; 3]>,
 }
 
-/// The bytes of `Assembled.class`.
-pub fn class() -> Vec<u8> {
-    let methods =
-        [subroutine(), handler_by_flow(), loop_to_start(), first_is_switch(), self_covering(), huge("huge", 9_000), huge("limit", 65_000)];
+/// The names and bytes of the classes. The huge methods have one of their own: HotSpot finds a breakpoint by walking all of its class.
+pub fn classes() -> [(&'static str, Vec<u8>); 2] {
+    let odd = [subroutine(), handler_by_flow(), loop_to_start(), first_is_switch(), self_covering()];
+    let huge = [huge("huge", 9_000), huge("limit", 65_000)];
+    [("Assembled", class("Assembled", &odd)), ("AssembledHuge", class("AssembledHuge", &huge))]
+}
+
+fn class(name: &str, methods: &[Method]) -> Vec<u8> {
     let mut pool = Pool::default();
-    let this = pool.class("Assembled");
+    let this = pool.class(name);
     let parent = pool.class("java/lang/Object");
     let code_name = pool.utf8("Code");
     let descriptor = pool.utf8("(I)I");
     let mut body = Vec::new();
-    for m in &methods {
+    for m in methods {
         const PUBLIC_STATIC: u16 = 9;
         let name = pool.utf8(m.name);
         for u in [PUBLIC_STATIC, name, descriptor, 1, code_name] {

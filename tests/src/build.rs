@@ -107,6 +107,17 @@ fn shared_object(jdk: &Jdk, name: &str, sources: &[PathBuf], key: u64) -> PathBu
     made.join(format!("lib{name}.so"))
 }
 
+/// The classes of `examples/embedded`, compiled by a JDK for the oldest that cprof knows.
+pub fn examples(jdk: &Jdk) -> PathBuf {
+    let sources = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/embedded"), "java");
+    let mut key = DefaultHasher::new();
+    jdk.version.hash(&mut key);
+    hash_files(&sources, &mut key);
+    cached("examples", key.finish(), |out| {
+        must(jdk.command("javac").args(["-Xlint:none", "-g", "--release", "17", "-d"]).arg(out).args(&sources));
+    })
+}
+
 /// Compiles everything for a JDK: the programs of each level with the oldest JDK that knows the level, so that all JDKs run the same
 /// class files.
 pub fn for_jdk(jdk: &Jdk, all: &[Jdk]) -> Built {
@@ -120,14 +131,16 @@ pub fn for_jdk(jdk: &Jdk, all: &[Jdk]) -> Built {
     for level in levels {
         let compiler = all.iter().find(|j| j.feature >= level).expect("the JDK itself compiles it");
         let mine: Vec<PathBuf> = sources.iter().filter(|(_, l)| *l == level).map(|(path, _)| path.clone()).collect();
-        let assembled = assemble::class();
+        let assembled = assemble::classes();
         let mut key = DefaultHasher::new();
         (&compiler.version, level, &assembled).hash(&mut key);
         hash_files(&mine, &mut key);
         let key = key.finish();
         key.hash(&mut hasher);
         let classes = cached(&format!("classes-{level}"), key, |out| {
-            std::fs::write(out.join("Assembled.class"), &assembled).or_fail(out.display());
+            for (name, bytes) in &assembled {
+                std::fs::write(out.join(format!("{name}.class")), bytes).or_fail(out.display());
+            }
             let mut javac = compiler.command("javac");
             javac.args(["-Xlint:none", "-g", "--release", &level.to_string(), "-cp"]).arg(out).arg("-d").arg(out);
             must(javac.args(&mine));

@@ -6,7 +6,11 @@ use crate::run::{Bench, Mode, Report};
 use crate::tree::Tree;
 
 /// Reasons for which a method may be left out by cprof; the oracle's tree is compared without it. Any other gap is a failure.
-const ALLOWED_GAPS: &[&str] = &["an empty finalize()", "the interpreter of this JVM runs code of its own", "changes the current thread"];
+const ALLOWED_GAPS: &[&str] = &["an empty finalize()", "the interpreter of this JVM runs code of its own", "changes the current thread", FLIGHT_RECORDER];
+
+/// The reason for a class of which not all methods are seen by any agent, the oracle's breakpoints excepted.
+const FLIGHT_RECORDER: &str = "added by the JVM's flight recorder";
+const ADDED: &[&str] = &["begin", "end", "commit", "isEnabled", "shouldCommit"];
 
 /// Programs in one JVM. More save starting JVMs, but a JVM takes longer to set a breakpoint the more there are.
 const TOGETHER: usize = 6;
@@ -15,6 +19,9 @@ const TOGETHER: usize = 6;
 /// order they iterate, and so in which order the tables of modules were filled. Neither their bytecodes nor what they call is compared.
 const SALTED: &[&str] =
     &["java.util.ImmutableCollections$", "jdk.internal.loader.BuiltinClassLoader.findLoadedModule(", "java.lang.Module.isStaticallyExportedOrOpen("];
+
+/// Tables of method types: they hold them weakly, so that the garbage collector has a say, and hash them by identity.
+const TYPES: &str = "java.lang.invoke.MethodType$ConcurrentWeakInternSet.";
 
 /// The table of a class loader's locks has one key more under cprof, that of the runtime class, whose name every loader is asked for
 /// once; so it may grow earlier and have other collisions.
@@ -103,10 +110,16 @@ pub fn all(bench: &Bench, modes: &[Mode]) -> Outcome {
 
 /// The part of a tree that is compared.
 fn shown(tree: &Tree, program: &Program, report: &Report) -> Tree {
-    let left_out = |method: &str| report.gaps.iter().any(|(name, _)| name == method);
+    let added = |class: &str, method: &str| {
+        let name = method.strip_prefix(class).and_then(|rest| rest.strip_prefix('.')).and_then(|rest| rest.split('(').next());
+        name.is_some_and(|name| ADDED.contains(&name))
+    };
+    let left_out = |method: &str| {
+        report.gaps.iter().any(|(name, reason)| name == method || (reason.contains(FLIGHT_RECORDER) && added(name, method)))
+    };
     let tree = tree.below(&program.roots, left_out);
     let timing = program.timing.iter().map(String::as_str);
-    let uncertain: Vec<&str> = SALTED.iter().copied().chain([LOCKS]).chain(timing).collect();
+    let uncertain: Vec<&str> = SALTED.iter().copied().chain([LOCKS, TYPES]).chain(timing).collect();
     tree.cut(|method| uncertain.iter().any(|prefix| method.starts_with(prefix)))
 }
 

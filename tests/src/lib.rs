@@ -3,6 +3,7 @@
 //! - [`jdk`]: the JDKs of this machine
 //! - [`build`]: compiles the oracle, `programs/` and the native library they use
 //! - [`assemble`]: class files that javac does not write
+//! - [`caches`]: method caches, simulated from what the oracle saw
 //! - [`compare`]: runs a program in all ways and compares
 //! - [`program`]: what a program's head comment says about it
 //! - [`tree`]: calling context trees by name, and where two of them differ
@@ -10,6 +11,7 @@
 
 pub mod assemble;
 pub mod build;
+pub mod caches;
 pub mod compare;
 pub mod jdk;
 pub mod program;

@@ -136,7 +136,7 @@ fn exit(programs: &[&Program]) -> i32 {
     if let [one] = programs { one.exit } else { 0 }
 }
 
-/// Reads what the oracle wrote: `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes`.
+/// Reads what the oracle wrote: `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes,code_length`.
 fn read_oracle(file: &Path) -> Tree {
     let text = std::fs::read_to_string(file).or_fail(file.display());
     let mut tree = Tree::default();
@@ -157,6 +157,15 @@ fn read_oracle(file: &Path) -> Tree {
     }
     assert!(complete, "{} is cut off", file.display());
     tree
+}
+
+/// The rows of `cprof report --tree --format json`, numbered one after the other.
+pub fn contexts(report: &serde_json::Value) -> &[serde_json::Value] {
+    let rows = report["contexts"].as_array().expect("a list of contexts in the report");
+    for (i, row) in rows.iter().enumerate() {
+        assert_eq!(row["index"], i as u64 + 1, "contexts are numbered one after the other");
+    }
+    rows
 }
 
 /// What `cprof report --tree --format json` says.

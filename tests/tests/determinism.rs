@@ -1,0 +1,37 @@
+//! The same program gives the same counts every time.
+
+use cprof_tests::run::{Bench, Report};
+use cprof_tests::{OrFail, build, program, run};
+
+const RUNS: usize = 5;
+
+/// Programs of one thread, that load classes, link lambdas, throw and recurse.
+const PROGRAMS: &[&str] = &["Lambdas", "ImplicitExceptions", "Recursion", "Reflection", "Streams"];
+
+#[test]
+fn five_runs_are_identical_below_main() {
+    for bench in run::benches() {
+        for program in program::all(bench.jdk.feature).iter().filter(|p| PROGRAMS.contains(&p.name.as_str())) {
+            let reports: Vec<Report> = (0..RUNS).map(|run| counted(&bench, &program.name, run)).collect();
+            let first = &reports[0].tree;
+            assert!(first.len() > 1, "{} was not counted", program.name);
+            for (i, other) in reports.iter().enumerate().skip(1) {
+                let difference = first.difference("first run", &other.tree, "another run");
+                assert!(difference.is_none(), "{} on {}, run {i}: {}", program.name, bench.jdk.feature, difference.unwrap_or_default());
+            }
+        }
+    }
+}
+
+/// Everything below `main`, as `cprof run --deterministic` does it.
+fn counted(bench: &Bench, program: &str, run: usize) -> Report {
+    let out = build::directory().join(format!("determinism-{program}-{}-{run}.cprof", bench.jdk.feature));
+    let mut command = std::process::Command::new(build::cprof());
+    command.args(["run", "--quiet", "--deterministic", "--root", &format!("{program}.main"), "-o"]).arg(&out).arg("--");
+    command.arg(bench.jdk.home.join("bin/java")).args(["-cp", &bench.built.class_path, program]);
+    command.env("CPROF_AGENT", build::agent());
+    build::must(&mut command);
+    let report = Report::read(&out);
+    std::fs::remove_file(&out).or_fail(out.display());
+    report
+}

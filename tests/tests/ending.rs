@@ -1,0 +1,132 @@
+//! However a program ends, its profile is written; and only a wrong option keeps it from starting.
+
+use cprof_tests::run::{Bench, Ending, Report};
+use cprof_tests::tree::Counts;
+use cprof_tests::{OrFail, build, run};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn java(bench: &Bench, options: &str, main: &str) -> Command {
+    let mut java = bench.jdk.command("java");
+    java.arg(format!("-agentpath:{}={options}", build::agent().display()));
+    java.args(["-cp", &bench.built.class_path, main]);
+    java
+}
+
+fn end(mut java: Command) -> Ending {
+    java.output().or_fail(format_args!("starting {java:?}")).into()
+}
+
+/// `Spins` runs until a signal comes, with 1000 calls counted and one frame active.
+fn signalled(signal: i32) {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("signal-{signal}-{}", bench.jdk.feature));
+        let out = directory.join("spins.cprof");
+        let mut java = java(&bench, &format!("quiet,root=Spins.measured,out={}", out.display()), "Spins");
+        let mut child = java.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().or_fail("starting java");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("it is piped")).read_line(&mut line).or_fail("reading what Spins prints");
+        assert_eq!(line, "ready\n");
+        // SAFETY: kill has no memory to misuse; the child has not been waited for, so the pid is still its own.
+        assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
+        let ending = Ending::from(child.wait_with_output().or_fail("waiting for java"));
+        assert_eq!(ending.code, 128 + signal, "JDK {}: {}", bench.jdk.feature, ending.stderr);
+        assert_only_the_profile(&directory, &out);
+        let tree = Report::read(&out).tree;
+        assert_eq!(tree.of_method("Spins.step(I)I"), Counts { calls: 1000, thrown: 0, bytecodes: 4000 });
+        assert_eq!(tree.of_method("Spins.measured()I").calls, 1);
+        assert_eq!(tree.of_method("Spins.measured()I").thrown, 0);
+    }
+}
+
+/// Nothing half-written lies beside the profile.
+fn assert_only_the_profile(directory: &Path, out: &Path) {
+    let files: Vec<_> = std::fs::read_dir(directory).or_fail(directory.display()).flatten().map(|e| e.path()).collect();
+    assert_eq!(files, [out]);
+}
+
+#[test]
+fn sigterm_writes_the_profile() {
+    signalled(libc::SIGTERM);
+}
+
+#[test]
+fn sigint_writes_the_profile() {
+    signalled(libc::SIGINT);
+}
+
+#[test]
+fn sighup_writes_the_profile() {
+    signalled(libc::SIGHUP);
+}
+
+#[test]
+fn exit_halt_and_uncaught_exceptions_write_the_profile() {
+    for bench in run::benches() {
+        for (main, code) in [("ExitDeep", 3), ("HaltDeep", 4), ("Uncaught", 1), ("Straight", 0)] {
+            let directory = build::fresh(&format!("ends-{main}-{}", bench.jdk.feature));
+            let out = directory.join("it.cprof");
+            let ending = end(java(&bench, &format!("out={}", out.display()), main));
+            assert_eq!(ending.code, code, "{main}: {}", ending.stderr);
+            assert!(ending.stderr.contains("cprof report"), "{main} tells how to see the profile: {}", ending.stderr);
+            assert_only_the_profile(&directory, &out);
+            assert!(Report::read(&out).tree.of_method(&format!("{main}.main([Ljava/lang/String;)V")).calls == 1, "{main}");
+        }
+    }
+}
+
+#[test]
+fn wrong_options_are_named_and_the_jvm_does_not_start() {
+    const WRONG: &[(&str, &str)] = &[
+        ("nonsense", "nonsense"),
+        ("out", "out"),
+        ("out=", "out"),
+        ("quiet=yes", "quiet"),
+        ("sites=maybe", "sites"),
+        ("bba=exact", "bba"),
+        ("depth=-1", "depth"),
+        ("depth=many", "depth"),
+        ("recursion=none", "recursion"),
+        ("max-memory=12q", "max-memory"),
+        ("max-nodes=x", "max-nodes"),
+        ("root=NoMethod", "root"),
+        ("out=a,out=b", "out"),
+        ("depth=3,recursion=fold,depth=4", "depth"),
+    ];
+    for bench in run::benches() {
+        for (options, named) in WRONG {
+            let ending = end(java(&bench, options, "Straight"));
+            assert_ne!(ending.code, 0, "{options}: {}", ending.stdout);
+            assert!(!ending.stdout.contains("Straight"), "{options}: the program ran");
+            let message = ending.stderr.lines().find(|l| l.contains("cprof")).unwrap_or_default();
+            assert!(message.contains(named), "{options}: the message names it: {}", ending.stderr);
+        }
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_reported_and_the_program_runs() {
+    for bench in run::benches() {
+        for out in ["/nowhere/at/all/it.cprof", "/proc/it.cprof"] {
+            let ending = end(java(&bench, &format!("out={out}"), "Straight"));
+            assert_eq!(ending.stdout, "Straight 449985000\n", "{out}: {}", ending.stderr);
+            assert_eq!(ending.code, 0, "{out}: {}", ending.stderr);
+            assert!(ending.stderr.contains(out), "the message names {out}: {}", ending.stderr);
+        }
+    }
+}
+
+#[test]
+fn without_out_the_file_is_in_the_working_directory_and_named_after_the_process() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("default-{}", bench.jdk.feature));
+        let mut java = java(&bench, "", "Straight");
+        let child = java.current_dir(&directory).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().or_fail("starting java");
+        let out = directory.join(format!("cprof-{}.cprof", child.id()));
+        let ending = Ending::from(child.wait_with_output().or_fail("waiting for java"));
+        assert_eq!((ending.code, ending.stdout.as_str()), (0, "Straight 449985000\n"), "{}", ending.stderr);
+        assert_eq!(ending.stderr.lines().count(), 1, "one line at the end: {}", ending.stderr);
+        assert_only_the_profile(&directory, &out);
+    }
+}

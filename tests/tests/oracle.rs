@@ -1,0 +1,23 @@
+//! The oracle itself: the closed-form counts in the programs' heads hold under it, and neither the compilers nor a second run change
+//! what it counts.
+
+use cprof_tests::{program, run};
+
+/// Programs whose counts do not depend on what was loaded before.
+const STEADY: &[&str] = &["Finally", "Generated", "Leaves", "Loops", "Recursion", "Rethrow", "Straight", "Synchronized"];
+
+#[test]
+fn the_oracle_counts_what_was_counted_by_hand_with_and_without_compilers() {
+    for bench in run::benches() {
+        let programs = program::all(bench.jdk.feature);
+        for program in programs.iter().filter(|p| STEADY.contains(&p.name.as_str())) {
+            let interpreted = bench.oracle(&[program], &["-Xint"]);
+            for e in &program.expectations {
+                let counts = e.methods.iter().map(|m| interpreted.of_method(m)).sum();
+                assert_eq!(e.contradicts(counts), None, "{} on {}", program.name, bench.jdk.feature);
+            }
+            let compiled = bench.oracle(&[program], &[]);
+            assert_eq!(interpreted.difference("interpreted", &compiled, "compiled"), None, "{} on {}", program.name, bench.jdk.feature);
+        }
+    }
+}
