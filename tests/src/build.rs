@@ -62,7 +62,12 @@ pub fn cprof() -> PathBuf {
 pub fn must(command: &mut Command) -> String {
     let output = command.output().or_fail(format_args!("starting {command:?}"));
     let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?} ended with {}:\n{}{text}", output.status, String::from_utf8_lossy(&output.stdout));
+    assert!(
+        output.status.success(),
+        "{command:?} ended with {}:\n{}{text}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout)
+    );
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 

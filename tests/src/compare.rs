@@ -6,7 +6,8 @@ use crate::run::{Bench, Mode, Report};
 use crate::tree::Tree;
 
 /// Reasons for which a method may be left out by cprof; the oracle's tree is compared without it. Any other gap is a failure.
-const ALLOWED_GAPS: &[&str] = &["an empty finalize()", "the interpreter of this JVM runs code of its own", "changes the current thread", FLIGHT_RECORDER];
+const ALLOWED_GAPS: &[&str] =
+    &["an empty finalize()", "the interpreter of this JVM runs code of its own", "changes the current thread", FLIGHT_RECORDER];
 
 /// The reason for a class of which not all methods are seen by any agent, the oracle's breakpoints excepted.
 const FLIGHT_RECORDER: &str = "added by the JVM's flight recorder";
@@ -17,8 +18,11 @@ const TOGETHER: usize = 6;
 
 /// Methods that do what a random number drawn at start-up says (ImmutableCollections.SALT32L): how often sets and maps probe, in which
 /// order they iterate, and so in which order the tables of modules were filled. Neither their bytecodes nor what they call is compared.
-const SALTED: &[&str] =
-    &["java.util.ImmutableCollections$", "jdk.internal.loader.BuiltinClassLoader.findLoadedModule(", "java.lang.Module.isStaticallyExportedOrOpen("];
+const SALTED: &[&str] = &[
+    "java.util.ImmutableCollections$",
+    "jdk.internal.loader.BuiltinClassLoader.findLoadedModule(",
+    "java.lang.Module.isStaticallyExportedOrOpen(",
+];
 
 /// Tables of method types: they hold them weakly, so that the garbage collector has a say, and hash them by identity.
 const TYPES: &str = "java.lang.invoke.MethodType$ConcurrentWeakInternSet.";
@@ -62,7 +66,13 @@ impl Outcome {
     pub fn assert(self) {
         println!("{} comparisons, {} contexts", self.cases, self.contexts);
         assert!(self.cases > 0, "nothing was compared");
-        assert!(self.failures.is_empty(), "{} of {} comparisons failed: {}", self.failures.len(), self.cases, self.failures.join(", "));
+        assert!(
+            self.failures.is_empty(),
+            "{} of {} comparisons failed: {}",
+            self.failures.len(),
+            self.cases,
+            self.failures.join(", ")
+        );
     }
 }
 

@@ -54,6 +54,9 @@ pub fn all() -> Vec<Jdk> {
             jdks.entry(jdk.feature).or_insert(jdk);
         }
     }
-    assert!(!jdks.is_empty(), "no JDK 17 or later with javac and jvmti.h in JAVA_HOME or /usr/lib/jvm; scripts/setup installs one");
+    assert!(
+        !jdks.is_empty(),
+        "no JDK 17 or later with javac and jvmti.h in JAVA_HOME or /usr/lib/jvm; scripts/setup installs one"
+    );
     jdks.into_values().collect()
 }

@@ -52,7 +52,15 @@ impl Expectation {
     pub fn contradicts(&self, counts: Counts) -> Option<String> {
         let wrong = |want: Option<u64>, is: u64| want.is_some_and(|want| want != is);
         let bad = wrong(self.calls, counts.calls) || wrong(self.thrown, counts.thrown) || wrong(self.bytecodes, counts.bytecodes);
-        bad.then(|| format!("{}: expected {:?} {:?} {:?}, counted {counts}", self.methods.join("+"), self.calls, self.thrown, self.bytecodes))
+        bad.then(|| {
+            format!(
+                "{}: expected {:?} {:?} {:?}, counted {counts}",
+                self.methods.join("+"),
+                self.calls,
+                self.thrown,
+                self.bytecodes
+            )
+        })
     }
 }
 

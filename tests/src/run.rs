@@ -1,10 +1,10 @@
 //! Programs under the oracle, under cprof, and under neither.
 
+use crate::OrFail;
 use crate::build::{self, Built};
 use crate::jdk::{self, Jdk};
 use crate::program::{Expectation, Program};
 use crate::tree::{Counts, Tree, stable};
-use crate::OrFail;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -28,7 +28,8 @@ pub const MODES: &[Mode] = &[
 
 /// Flags under which two runs of a program do the same: class data sharing is off under cprof, so it is off always; identity
 /// hash codes are all 1 (synchronizer.cpp, get_next_hash: hashCode=2).
-const SAME: &[&str] = &["-Xshare:off", "-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2", "--enable-native-access=ALL-UNNAMED"];
+const SAME: &[&str] =
+    &["-Xshare:off", "-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2", "--enable-native-access=ALL-UNNAMED"];
 
 /// A JDK with what was built for it.
 #[derive(Debug, Clone)]
@@ -185,18 +186,27 @@ impl Report {
         use serde_json::Value;
         let text = build::must(Command::new(build::cprof()).arg("report").arg(profile).args(["--tree", "--format", "json"]));
         let json: Value = serde_json::from_str(&text).or_fail("reading the JSON of cprof report");
-        let list = |value: &Value, key: &str| value[key].as_array().unwrap_or_else(|| panic!("no list {key:?} in the report")).clone();
-        let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_else(|| panic!("no text {key:?} in {value}")).to_owned();
+        let list =
+            |value: &Value, key: &str| value[key].as_array().unwrap_or_else(|| panic!("no list {key:?} in the report")).clone();
+        let text =
+            |value: &Value, key: &str| value[key].as_str().unwrap_or_else(|| panic!("no text {key:?} in {value}")).to_owned();
         let number = |value: &Value, key: &str| value[key].as_u64().unwrap_or_else(|| panic!("no number {key:?} in {value}"));
         let mut tree = Tree::default();
         let mut place = vec![0];
         for row in list(&json, "contexts") {
             let method = format!("{}.{}{}", stable(&text(&row, "class")), text(&row, "method"), text(&row, "descriptor"));
-            let counts =
-                Counts { calls: number(&row, "calls"), thrown: number(&row, "exceptional_exits"), bytecodes: number(&row, "bytecodes") };
+            let counts = Counts {
+                calls: number(&row, "calls"),
+                thrown: number(&row, "exceptional_exits"),
+                bytecodes: number(&row, "bytecodes"),
+            };
             assert_eq!(number(&row, "index") as usize, place.len(), "contexts are numbered one after the other");
             // Native methods have no contexts of their own below them, and none in the oracle's tree.
-            let at = if row["native"] == true { usize::MAX } else { tree.add(place[number(&row, "parent") as usize], &method, counts) };
+            let at = if row["native"] == true {
+                usize::MAX
+            } else {
+                tree.add(place[number(&row, "parent") as usize], &method, counts)
+            };
             place.push(at);
         }
         let coverage = &json["coverage"];

@@ -195,7 +195,13 @@ impl Tree {
         }
         lines.sort_by_key(|(depth, _)| *depth);
         let shown: Vec<String> = lines.into_iter().take(SHOWN).map(|(_, text)| text).collect();
-        let sizes = format!("  {mine}: {} contexts, {}\n  {theirs}: {} contexts, {}", self.len(), self.total(), other.len(), other.total());
+        let sizes = format!(
+            "  {mine}: {} contexts, {}\n  {theirs}: {} contexts, {}",
+            self.len(),
+            self.total(),
+            other.len(),
+            other.total()
+        );
         Some(format!("{count} contexts differ\n{sizes}\n{}", shown.join("\n")))
     }
 
@@ -213,14 +219,17 @@ impl Tree {
 /// here a second time, so that cprof's own rule is tested, too.
 pub fn stable(class: &str) -> String {
     let mut name = class;
-    if let Some(at) = [".0x", "/0x", "+0x"].iter().find_map(|mark| name.rfind(mark)) {
-        if name[at + 3..].bytes().all(|b| b.is_ascii_hexdigit()) {
-            name = &name[..at];
-        }
+    if let Some(at) = [".0x", "/0x", "+0x"].iter().find_map(|mark| name.rfind(mark))
+        && name[at + 3..].bytes().all(|b| b.is_ascii_hexdigit())
+    {
+        name = &name[..at];
     }
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let numbered = ["$$Lambda$", "MethodAccessor", "ConstructorAccessor"];
-    if bare.len() < name.len() && numbered.iter().any(|n| bare.ends_with(n)) && (bare.ends_with('$') || bare.contains("Generated")) {
+    if bare.len() < name.len()
+        && numbered.iter().any(|n| bare.ends_with(n))
+        && (bare.ends_with('$') || bare.contains("Generated"))
+    {
         name = bare.trim_end_matches('$');
     }
     name.to_owned()

@@ -17,7 +17,13 @@ fn five_runs_are_identical_below_main() {
             assert!(first.len() > 1, "{} was not counted", program.name);
             for (i, other) in reports.iter().enumerate().skip(1) {
                 let difference = first.difference("first run", &other.tree, "another run");
-                assert!(difference.is_none(), "{} on {}, run {i}: {}", program.name, bench.jdk.feature, difference.unwrap_or_default());
+                assert!(
+                    difference.is_none(),
+                    "{} on {}, run {i}: {}",
+                    program.name,
+                    bench.jdk.feature,
+                    difference.unwrap_or_default()
+                );
             }
         }
     }

@@ -17,7 +17,13 @@ fn the_oracle_counts_what_was_counted_by_hand_with_and_without_compilers() {
                 assert_eq!(e.contradicts(counts), None, "{} on {}", program.name, bench.jdk.feature);
             }
             let compiled = bench.oracle(&[program], &[]);
-            assert_eq!(interpreted.difference("interpreted", &compiled, "compiled"), None, "{} on {}", program.name, bench.jdk.feature);
+            assert_eq!(
+                interpreted.difference("interpreted", &compiled, "compiled"),
+                None,
+                "{} on {}",
+                program.name,
+                bench.jdk.feature
+            );
         }
     }
 }
