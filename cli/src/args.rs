@@ -43,6 +43,7 @@ pub enum Command {
   cprof run -o main.cprof --root com.acme.Codec.encode -- java -jar app.jar input.bin
   cprof run --sites --include 'com.acme.*' -- /opt/jdk-25/bin/java -jar app.jar
   cprof run --deterministic -- java -cp app.jar com.acme.Main
+  cprof run --target jop --cache 1k/4+4k/16 -- java -cp app.jar com.acme.Main
 
 The program's input, output and exit code are its own; the summary goes to standard error.
 The same without cprof run:  java -agentpath:/path/to/libcprof.so=out=app.cprof -jar app.jar
@@ -82,6 +83,15 @@ pub struct Run {
     /// Most memory for contexts, as 512m or 2g
     #[arg(long, value_name = "SIZE")]
     pub max_memory: Option<String>,
+    /// The processor that reports show unless asked for another; its method cache is simulated unless --cache names others
+    #[arg(long, value_name = "NAME|FILE")]
+    pub target: Option<String>,
+    /// Simulate this method cache, or several: 4k/16 or 1k/4+4k/16+lru:4k/16
+    #[arg(long, value_name = "CACHE[+CACHE…]")]
+    pub cache: Option<String>,
+    /// Whose the method caches are: each thread has its own, as on a core of its own, or all threads share them
+    #[arg(long, value_name = "SCOPE", value_enum, requires = "cache")]
+    pub cache_scope: Option<CacheScope>,
     /// Fix what differs from run to run and machine to machine: identity hash codes, number of processors, time zone, language
     #[arg(long)]
     pub deterministic: bool,
@@ -91,6 +101,15 @@ pub struct Run {
     /// The java command with its arguments, after --
     #[arg(last = true, required = true, value_name = "JAVA COMMAND")]
     pub command: Vec<OsString>,
+}
+
+/// Whose method caches are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CacheScope {
+    /// Each thread has its own (the default)
+    Thread,
+    /// All threads share them
+    Shared,
 }
 
 /// How exactly.

@@ -1,6 +1,6 @@
 //! `cprof run`: the java command with the agent, from start to summary.
 
-use crate::args::{Bba, Run};
+use crate::args::{Bba, CacheScope, Run};
 use crate::report;
 use crate::style::Style;
 use anyhow::{Context, Result, bail};
@@ -94,6 +94,15 @@ fn options(args: &Run, out: &str) -> Result<String> {
     }
     if let Some(size) = &args.max_memory {
         add("max-memory", size)?;
+    }
+    if let Some(target) = &args.target {
+        add("target", target)?;
+    }
+    if let Some(cache) = &args.cache {
+        add("cache", cache)?;
+    }
+    if let Some(scope) = args.cache_scope {
+        add("cache-scope", if scope == CacheScope::Shared { "shared" } else { "thread" })?;
     }
     if args.deterministic {
         add("deterministic", "on")?;
