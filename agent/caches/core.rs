@@ -92,24 +92,26 @@ impl Core {
 
     #[inline(always)]
     fn run_lanes(&mut self, view: &mut View<'_>, events: &[u64]) {
+        let mut next = self.fifo.next;
         for &event in events {
             let (callee, caller, leaf) = parts(event);
             if caller == 0 || leaf {
                 let method = self.number(view, callee);
-                if let Some(missed) = self.fifo.lookup(method) {
+                if let Some(missed) = self.fifo.lookup(method, &mut next) {
                     let at = self.misses(callee, method);
                     self.count(view, at, &missed);
                 }
             }
             if caller != 0 {
                 let method = self.number(view, caller);
-                if let Some(missed) = self.fifo.lookup(method) {
+                if let Some(missed) = self.fifo.lookup(method, &mut next) {
                     let method = self.number(view, callee);
                     let at = self.misses(callee, method) + self.row();
                     self.count(view, at, &missed);
                 }
             }
         }
+        self.fifo.next = next;
     }
 
     fn run_others(&mut self, view: &mut View<'_>, events: &[u64]) {

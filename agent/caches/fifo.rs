@@ -16,9 +16,9 @@ const LARGE: i32 = 1 << 30;
 #[repr(C, align(64))]
 struct Entry {
     /// The largest `next` at which the method is still there.
-    limit: [i32; LANES],
+    limit: Lanes,
     /// How many blocks it takes.
-    blocks: [i32; LANES],
+    blocks: Lanes,
 }
 
 /// In every lane.
@@ -30,13 +30,14 @@ const NEVER_MISSES: Entry = Entry { limit: [i32::MAX; LANES], blocks: [0; LANES]
 #[derive(Debug)]
 pub struct Fifo {
     /// N; 0 in lanes without a cache.
-    size: [i32; LANES],
-    next: [i32; LANES],
+    size: Lanes,
+    /// Number of the block that is written next. Whoever looks up keeps it in registers.
+    pub next: Lanes,
     entries: Vec<Entry>,
 }
 
-/// -1 in the lanes where the method was not there.
-pub type Missed = [i32; LANES];
+/// A number per cache.
+pub type Lanes = [i32; LANES];
 
 impl Fifo {
     /// Cold caches; lanes of `None` never miss. The first `fixed` methods are always there.
@@ -83,23 +84,24 @@ impl Fifo {
         }
     }
 
-    /// Looks a method up, and loads it where it is not there. `None`: it is everywhere, or there is no such method.
+    /// Looks a method up, and loads it where it is not there: the answer has -1 in those lanes. `None`: it is everywhere, or there is
+    /// no such method.
     #[inline(always)]
-    pub fn lookup(&mut self, method: u32) -> Option<Missed> {
+    pub fn lookup(&mut self, method: u32, next: &mut Lanes) -> Option<Lanes> {
         let entry = self.entries.get_mut(method as usize)?;
         let mut missed = [0; LANES];
         let mut any = 0;
         for lane in 0..LANES {
-            missed[lane] = -i32::from(self.next[lane] > entry.limit[lane]);
+            missed[lane] = -i32::from(next[lane] > entry.limit[lane]);
             any |= missed[lane];
         }
         if any == 0 {
             return None;
         }
         for lane in 0..LANES {
-            let loaded = self.next[lane] + self.size[lane];
+            let loaded = next[lane] + self.size[lane];
             entry.limit[lane] = missed[lane] & loaded | !missed[lane] & entry.limit[lane];
-            self.next[lane] += missed[lane] & entry.blocks[lane];
+            next[lane] += missed[lane] & entry.blocks[lane];
         }
         Some(missed)
     }

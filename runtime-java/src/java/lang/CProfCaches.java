@@ -25,7 +25,7 @@ final class CProfCaches {
     @ForceInline @Hidden static void entered(Unsafe u, Thread t, long c) {
         if (caches == CACHES_INLINE) {
             long record = record(u, c);
-            if (u.getLong(t, cache) > u.getLong(null, record + RECORD_LIMIT)) load(t, record, c, 0);
+            if (u.getLong(t, cache) > u.getLong(null, record + RECORD_LIMIT)) load(u, t, record, c, 0);
         } else {
             log(u, t, c - BASE >>> 3);
         }
@@ -35,7 +35,7 @@ final class CProfCaches {
     @ForceInline @Hidden static void returned(Unsafe u, Thread t, long n, long p) {
         if (caches == CACHES_INLINE) {
             long record = record(u, p);
-            if (u.getLong(t, cache) > u.getLong(null, record + RECORD_LIMIT)) load(t, record, n, 1);
+            if (u.getLong(t, cache) > u.getLong(null, record + RECORD_LIMIT)) load(u, t, record, n, 1);
         } else {
             log(u, t, n - BASE >>> 3 | p - BASE >>> 3 << 32);
         }
@@ -62,13 +62,12 @@ final class CProfCaches {
 
     @DontInline @Hidden private static void loadBoth(Thread t, long c, long own, long callers) {
         Unsafe u = unsafe;
-        if (u.getLong(t, cache) > u.getLong(null, own + RECORD_LIMIT)) load(t, own, c, 0);
-        if (u.getLong(t, cache) > u.getLong(null, callers + RECORD_LIMIT)) load(t, callers, c, 1);
+        if (u.getLong(t, cache) > u.getLong(null, own + RECORD_LIMIT)) load(u, t, own, c, 0);
+        if (u.getLong(t, cache) > u.getLong(null, callers + RECORD_LIMIT)) load(u, t, callers, c, 1);
     }
 
     /** Loads a method that is not in the thread's cache, and counts that in the callee's node: 0 at its entry, 1 at its return. */
-    @DontInline @Hidden private static void load(Thread t, long record, long n, int cause) {
-        Unsafe u = unsafe;
+    @ForceInline @Hidden private static void load(Unsafe u, Thread t, long record, long n, int cause) {
         long next = u.getLong(t, cache);
         u.putLong(null, record + RECORD_LIMIT, next + blocks);
         u.putLong(t, cache, next + u.getInt(null, record + RECORD_BLOCKS));
