@@ -214,15 +214,17 @@ fn malformed_code_is_refused_with_its_place() {
     for (bytes, what) in malformed {
         assert_eq!(refused(&|code| _ = code.put(bytes)), what);
     }
-    assert_eq!(
-        refused(&|code| {
+    for start_inside in [true, false] {
+        let what = refused(&|code| {
             let start = code.here();
             code.put(&[17, 0]);
             let inside = code.here();
             code.put(&[0, 87]);
-            let target = code.here();
-            code.put(&[177]).handler(start, inside, target, 0);
-        }),
-        "an exception range that begins or ends inside an instruction"
-    );
+            let end = code.here();
+            code.put(&[177]);
+            let (start, end) = if start_inside { (inside, end) } else { (start, inside) };
+            code.handler(start, end, end, 0);
+        });
+        assert_eq!(what, "an exception range that begins or ends inside an instruction");
+    }
 }

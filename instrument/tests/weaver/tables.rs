@@ -39,6 +39,11 @@ impl Pair<'_> {
         self.codes[side].attributes().find(|&(name, ..)| named(name)).map(|(.., content)| content)
     }
 
+    fn parameter_slots(&self) -> usize {
+        let parameters = frames::initial(self.classes[0], self.methods[0]);
+        parameters.iter().map(|t| if matches!(t, Type::Plain(3 | 4)) { 2 } else { 1 }).sum()
+    }
+
     /// Where an instruction's code begins, injected instructions included, and where the next one's does.
     fn place(&self, bci: u32) -> (u32, u32) {
         let map = &self.woven.map;
@@ -172,8 +177,7 @@ fn stack_maps_say_what_they_said_and_ours() {
         let old = frames::read(pair.classes[0], pair.methods[0], old);
         let new = pair.table(1, "StackMapTable").map(|t| frames::read(pair.classes[1], pair.methods[1], t));
         let new = new.unwrap_or_default();
-        let parameters = frames::initial(pair.classes[0], pair.methods[0]);
-        let parameters = parameters.iter().map(|t| if matches!(t, Type::Plain(3 | 4)) { 2 } else { 1 }).sum::<usize>();
+        let parameters = pair.parameter_slots();
         let moved = |item: &Type| match item {
             &Type::Uninitialized(bci) => {
                 let (from, to) = pair.place(bci.into());
@@ -211,7 +215,7 @@ fn stack_maps_say_what_they_said_and_ours() {
 
 #[test]
 fn lines_and_variables_move_along() {
-    let (mut lines, mut variables) = (0u64, 0u64);
+    let (mut lines, mut variables, mut unmoved) = (0u64, 0u64, 0u64);
     each_method(&mut |pair| {
         let position = |bci: u16| if bci == 0 { 0 } else { pair.place(bci.into()).0 };
         if let (Some(old), new) = (pair.table(0, "LineNumberTable"), pair.table(1, "LineNumberTable")) {
@@ -225,17 +229,19 @@ fn lines_and_variables_move_along() {
         }
         if let (Some(old), new) = (pair.table(0, "LocalVariableTable"), pair.table(1, "LocalVariableTable")) {
             let new = new.expect("a table of variables");
-            let parameters = usize::from(pair.codes[1].max_locals).min(frames::initial(pair.classes[0], pair.methods[0]).len());
+            let parameters = pair.parameter_slots();
             for row in (2..old.len()).step_by(10) {
                 assert_eq!(u32::from(u2(new, row)), position(u2(old, row)), "{}", pair.name);
                 assert_eq!(old[row + 4..row + 8], new[row + 4..row + 8], "{}: name and type", pair.name);
                 let (slot, now) = (usize::from(u2(old, row + 8)), usize::from(u2(new, row + 8)));
                 assert!(now == slot || now == slot + pair.shift, "{}: slot {slot} became {now}", pair.name);
                 assert!(slot >= parameters || now == slot, "{}: a parameter stays in slot {slot}", pair.name);
+                // A few may stay below room for a long stored across the last parameter.
+                unmoved += u64::from(slot >= parameters && now == slot && pair.shift > 0);
                 variables += 1;
             }
         }
     });
     assert!(lines > 10_000, "{lines} lines compared");
-    println!("{lines} lines, {variables} variables");
+    assert!(unmoved * 100 <= variables, "{unmoved} of {variables} variables behind the parameters were not moved");
 }
