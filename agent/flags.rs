@@ -20,6 +20,11 @@ const SWITCHES: &[(&str, bool)] = &[
     ("DontCompileHugeMethods", false),
 ];
 
+/// Kilobytes of stack for new threads. Woven frames are larger: up to eight times in code compiled by C1 (measured with a method
+/// that only calls itself), so that recursion which fitted before would not without more. The main thread's stack is the launcher's.
+const STACK_SIZE: &str = "ThreadStackSize";
+const STACK_FACTOR: isize = 4;
+
 /// `vmIntrinsics` names are added to this flag (a `ccstrlist`).
 const DISABLED: &str = "DisableIntrinsic";
 
@@ -42,6 +47,7 @@ pub fn set(vm: *mut JavaVM) -> Result<Vec<Missing>, String> {
             missing.push(Missing(format!("flag {name} is not in this JVM: its compilers may drop calls")));
         }
     }
+    table.scale_if_default(STACK_SIZE, STACK_FACTOR);
     let names = intrinsics::WITH_BODY.replace(' ', ",");
     if !table.add_to_list(DISABLED, &names) {
         missing.push(Missing(format!("flag {DISABLED} is not in this JVM: intrinsic methods are not counted in compiled code")));
@@ -79,6 +85,14 @@ impl Table {
 
     /// The address of a flag's value; it is marked as set on the command line.
     fn value(&self, wanted: &str) -> Option<*mut u8> {
+        let (value, origin) = self.find_flag(wanted)?;
+        // SAFETY: as in find_flag.
+        unsafe { *origin = *origin & !ORIGIN_MASK | COMMAND_LINE };
+        Some(value)
+    }
+
+    /// The addresses of a flag's value and of where it is from.
+    fn find_flag(&self, wanted: &str) -> Option<(*mut u8, *mut c_int)> {
         for i in 0..self.count {
             // SAFETY: the VM's table has `count` entries of `stride` bytes, with these fields at these offsets; the last entry
             // has no name. Nothing else runs in Agent_OnLoad that reads or writes flags.
@@ -87,8 +101,7 @@ impl Table {
                 let name = *flag.add(self.name).cast::<*const c_char>();
                 if !name.is_null() && CStr::from_ptr(name).to_bytes() == wanted.as_bytes() {
                     let origin = flag.add(self.origin).cast::<c_int>();
-                    *origin = *origin & !ORIGIN_MASK | COMMAND_LINE;
-                    return Some(*flag.add(self.address).cast::<*mut u8>());
+                    return Some((*flag.add(self.address).cast::<*mut u8>(), origin));
                 }
             }
         }
@@ -100,6 +113,18 @@ impl Table {
         // SAFETY: SWITCHES names flags of type bool only, one byte each (globals.hpp).
         unsafe { *at = value.into() };
         true
+    }
+
+    /// Multiplies a flag of type intx, unless the user has set it.
+    fn scale_if_default(&self, name: &str, factor: isize) {
+        let Some((value, origin)) = self.find_flag(name) else { return };
+        // SAFETY: ThreadStackSize is an intx, of pointer size (globals.hpp); the rest as in find_flag.
+        unsafe {
+            let value = value.cast::<isize>();
+            if *origin & ORIGIN_MASK == 0 && *value > 0 {
+                *value *= factor;
+            }
+        }
     }
 
     fn add_to_list(&self, name: &str, more: &str) -> bool {

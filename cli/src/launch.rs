@@ -6,7 +6,7 @@ use crate::style::Style;
 use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,8 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     // Handlers first: a signal that comes while the JVM is being started must reach it, not end us.
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])?;
     let mut command = Command::new(java);
-    command.arg(&agent);
+    // The launcher makes the main thread's stack before the agent is loaded. The user's own -Xss comes later and wins.
+    command.args([OsStr::new(MAIN_STACK), &agent]);
     if args.deterministic {
         command.args(DETERMINISTIC).env("TZ", "UTC").env("LC_ALL", "C.UTF-8");
     }
@@ -58,6 +59,9 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     }
     Ok(ExitCode::from(exit_code(status)))
 }
+
+/// Four times the default: frames of profiled code are larger (see agent/flags.rs).
+const MAIN_STACK: &str = "-Xss4m";
 
 /// What can be set from outside so that runs do not differ: everything the program could ask its machine.
 const DETERMINISTIC: [&str; 4] =

@@ -41,7 +41,9 @@ public final class CProfRuntime {
         return p != 0 ? p : CProfThreads.lease(Thread.currentThread());
     }
 
-    @ForceInline @Hidden public static long enter(long p, int mid) {
+    // Not forced inline, as the small methods below are: C2 inlines these where calls are frequent, and C1 need not.
+
+    @Hidden public static long enter(long p, int mid) {
         if (!on) return JUNK_NODE;
         Unsafe u = unsafe;
         long c = child(u, p, mid);
@@ -53,7 +55,7 @@ public final class CProfRuntime {
         return c;
     }
 
-    @ForceInline @Hidden public static long enterRoot(long p, int mid) {
+    @Hidden public static long enterRoot(long p, int mid) {
         if (!on) return JUNK_NODE;
         Unsafe u = unsafe;
         long c = child(u, p, mid);
@@ -65,7 +67,7 @@ public final class CProfRuntime {
         return c;
     }
 
-    @ForceInline @Hidden public static long leaf(int mid) {
+    @Hidden public static long leaf(int mid) {
         if (!on) return JUNK_NODE;
         Unsafe u = unsafe;
         long p = current();
@@ -76,7 +78,7 @@ public final class CProfRuntime {
         return c - LEAF_BIAS;
     }
 
-    @ForceInline @Hidden public static long leafRoot(int mid) {
+    @Hidden public static long leafRoot(int mid) {
         if (!on) return JUNK_NODE;
         Unsafe u = unsafe;
         long p = current();
@@ -214,9 +216,11 @@ public final class CProfRuntime {
         bound = true;
     }
 
-    /** Keeps what was added to the JDK's classes out of reflection, by the JDK's own means for its secrets. */
+    /**
+     * Keeps the methods of Object, which every class inherits, out of reflection, by the JDK's own means for its secrets. Not the private
+     * fields of Thread: the JDK goes through the fields registered so far when it registers more, and those bytecodes are counted.
+     */
     private static void hide() {
-        Reflection.registerFieldsToFilter(Thread.class, Set.of("cprof$node", "cprof$tree", "cprof$cache"));
         // In full, and no strings put together: that would boot java.lang.invoke, a third of a small program's start.
         Reflection.registerMethodsToFilter(Object.class, Set.of( // instrument/src/weave/forwarders.rs
             "cprof$current", "cprof$enter", "cprof$enterRoot", "cprof$leaf", "cprof$leafRoot", "cprof$leave", "cprof$ret",
