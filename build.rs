@@ -19,7 +19,9 @@ fn main() {
     // newer JDKs have.
     let mut command = compiler(&javac, &runtime);
     command.arg("--patch-module").arg("java.base=runtime-java/src:runtime-java/stubs");
-    run(command.arg("runtime-java/src/java/lang/CProfLayout.java").args(RUNTIME.map(|name| format!("runtime-java/src/java/lang/{name}.java"))));
+    run(command
+        .arg("runtime-java/src/java/lang/CProfLayout.java")
+        .args(RUNTIME.map(|name| format!("runtime-java/src/java/lang/{name}.java"))));
     let connected = out.join("connected");
     let mut command = compiler(&javac, &connected);
     let mut patch = std::ffi::OsString::from("java.base=");

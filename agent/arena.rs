@@ -4,8 +4,8 @@
 //! a killed JVM leaves it behind. Space is allocated in the file before anything may touch it, so that a full file system is
 //! an error and never a SIGBUS: the rest of the arena then becomes private memory of the JVM.
 
-use crate::{caches, message};
 use crate::options::Options;
+use crate::{caches, message};
 use cprof_instrument::abi::{self, header};
 use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
 use cprof_profile::recording::Memory;
@@ -68,9 +68,7 @@ impl Arena {
         };
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let base = unsafe {
-            libc::mmap(std::ptr::null_mut(), reserved as usize, protection, flags | libc::MAP_NORESERVE, fd, 0)
-        };
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), reserved as usize, protection, flags | libc::MAP_NORESERVE, fd, 0) };
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
@@ -85,8 +83,7 @@ impl Arena {
     }
 
     fn write_header(&self, options: &Options, soft_limit: u64, first_step: u64) {
-        let flags =
-            u32::from(options.sites) | u32::from(options.fold) << 1 | u32::from(!options.roots.is_empty()) << 2;
+        let flags = u32::from(options.sites) | u32::from(options.fold) << 1 | u32::from(!options.roots.is_empty()) << 2;
         self.u32_at(header::VERSION).store(abi::LAYOUT_VERSION, Ordering::Relaxed);
         self.u64_at(header::TOP).store(abi::CHUNKS, Ordering::Relaxed);
         self.u64_at(header::LIMIT).store(abi::CHUNKS + first_step - abi::RESERVE, Ordering::Relaxed);

@@ -71,7 +71,10 @@ impl Table {
         let structs = Structs::open(&library)?;
         // SAFETY: these static fields of JVMFlag are a JVMFlag* and a size_t; their addresses are the VM's own description.
         let (flags, count) = unsafe {
-            (*structs.field("JVMFlag", "flags")?.address.cast::<*mut u8>(), *structs.field("JVMFlag", "numFlags")?.address.cast::<usize>())
+            (
+                *structs.field("JVMFlag", "flags")?.address.cast::<*mut u8>(),
+                *structs.field("JVMFlag", "numFlags")?.address.cast::<usize>(),
+            )
         };
         Some(Table {
             flags,

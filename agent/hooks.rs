@@ -83,7 +83,9 @@ unsafe extern "C" fn vm_start(_env: *mut RawEnv, jni: *mut JNIEnv) {
             match jni.define_boot_class(&CString::new(name).ok()?, &class) {
                 Some(class) if name == abi::RUNTIME => agent.runtime.store(jni.keep(class), Ordering::Release),
                 Some(_) => {}
-                None => message(&format!("{name} cannot be defined: this JVM cannot be profiled, and it cannot start either now")),
+                None => {
+                    message(&format!("{name} cannot be defined: this JVM cannot be profiled, and it cannot start either now"))
+                }
             }
         }
         Some(())
@@ -100,7 +102,9 @@ unsafe extern "C" fn vm_init(_env: *mut RawEnv, jni: *mut JNIEnv, thread: jthrea
         let _muted = Muted::thread(jni, thread, agent.arena)?;
         let class = agent.runtime.load(Ordering::Acquire);
         if class.is_null() || !jni.run_static(class, c"bind") {
-            message("the runtime's native methods are not found: the calling context tree cannot grow beyond its first megabytes");
+            message(
+                "the runtime's native methods are not found: the calling context tree cannot grow beyond its first megabytes",
+            );
         }
         Some(())
     });

@@ -40,7 +40,8 @@ impl<'a> Jni<'a> {
 
     /// Defines a class in the boot loader.
     pub fn define_boot_class(self, name: &CStr, bytes: &[u8]) -> Option<jclass> {
-        let class = call!(self, v1_2, DefineClass, name.as_ptr(), std::ptr::null_mut(), bytes.as_ptr().cast(), bytes.len() as i32);
+        let class =
+            call!(self, v1_2, DefineClass, name.as_ptr(), std::ptr::null_mut(), bytes.as_ptr().cast(), bytes.len() as i32);
         self.answer(class)
     }
 

@@ -35,7 +35,7 @@ use cprof_profile::recording::log::Entry;
 use directory::Directory;
 use dump::Pauses;
 use jni::Jni;
-use jni_sys::{JNI_ERR, JNI_OK, JNI_TRUE, JNIEnv, JavaVM, _jobject, jboolean, jclass, jint, jlong, jstring};
+use jni_sys::{_jobject, JNI_ERR, JNI_OK, JNI_TRUE, JNIEnv, JavaVM, jboolean, jclass, jint, jlong, jstring};
 use jvmti::Jvmti;
 use options::Options;
 use std::ffi::{CStr, c_char, c_void};

@@ -26,7 +26,8 @@ const NEVER: &[(&str, &str, &str)] = &[
     ("java/lang/ref/Reference", "get", SPECIAL_ENTRY),
 ];
 
-const EVENT_METHODS: &str = "its methods begin, end, commit, isEnabled and shouldCommit are added by the JVM's flight recorder, unseen by agents";
+const EVENT_METHODS: &str =
+    "its methods begin, end, commit, isEnabled and shouldCommit are added by the JVM's flight recorder, unseen by agents";
 
 const BARE_FINALIZER: &str = "an empty finalize(), which the JVM must see to be empty";
 

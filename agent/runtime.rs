@@ -48,11 +48,7 @@ pub fn is_own(class: &str) -> bool {
 /// the source that belongs to this agent.
 pub fn classes(base: u64, options: &Options, virtual_threads: bool) -> Option<Vec<(&'static str, Vec<u8>)>> {
     let switch = |on: bool| 1 + u32::from(on);
-    let longs = [
-        (BASE, base),
-        (JUNK_NODE, base + abi::JUNK),
-        (EARLY_NODE, base + abi::header::EARLY),
-    ];
+    let longs = [(BASE, base), (JUNK_NODE, base + abi::JUNK), (EARLY_NODE, base + abi::header::EARLY)];
     let ints = [
         (SITES, switch(options.sites)),
         (FOLD, switch(options.fold)),

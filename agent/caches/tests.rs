@@ -58,7 +58,8 @@ fn arena(options: &Options, random: &mut Random) -> (Arena, Vec<u32>, Vec<u32>) 
     let mut at = abi::CHUNKS + 4096;
     for i in 1..=METHODS {
         let leaf = i % 2 == 0;
-        let length = 1 + random.below([200, 3000, 40_000][random.below(3) as usize]) as u32;
+        let range = [200, 3000, 40_000][random.below(3) as usize];
+        let length = 1 + random.below(range) as u32;
         assert!(arena.add_method(abi::FIRST_METHOD + i, COUNTERS, leaf, length));
         put(at, abi::FIRST_METHOD + i);
         nodes.push((at / abi::UNIT) as u32);
@@ -121,8 +122,11 @@ fn compare(text: &str, count: usize, seed: u64) -> u64 {
             for (what, looked_up) in [(0, callee), (1, caller)] {
                 if form == 2 || form as usize == what {
                     for (i, spec) in specs.iter().enumerate() {
-                        let lookup =
-                            Lookup { method: looked_up as u32, code_length: lengths[looked_up], cause: [Cause::Enter, Cause::Return][what] };
+                        let lookup = Lookup {
+                            method: looked_up as u32,
+                            code_length: lengths[looked_up],
+                            cause: [Cause::Enter, Cause::Return][what],
+                        };
                         let missed = match spec.kind {
                             cprof_profile::cache::CacheKind::Fifo => fifo[i].misses(looked_up as u32, lengths[looked_up]),
                             _ => others[i].lookup(lookup),
@@ -163,7 +167,8 @@ fn what_points_nowhere_is_ignored() {
     let hit = header::HIT / abi::UNIT;
     let far = 0x7FFF_FFFF;
     let junk = abi::JUNK / abi::UNIT;
-    let events = [far, hit, junk, far << 32 | far, far << 32 | u64::from(nodes[1]), event::LEAF | u64::from(nodes[2]) << 32 | far];
+    let events =
+        [far, hit, junk, far << 32 | far, far << 32 | u64::from(nodes[1]), event::LEAF | u64::from(nodes[2]) << 32 | far];
     core.run(&mut View::new(&arena, &reading), &events);
     let misses: u64 = found(&arena, &nodes, &options.caches).iter().flatten().sum();
     assert_eq!(misses, 0, "the only method that was looked up was charged to no node");

@@ -58,7 +58,9 @@ impl Caches {
         }
         if options.caches.len() > caches::MOST {
             let (given, most) = (options.caches.len(), caches::MOST);
-            return Err(Wrong(format!("cache= names {given} caches; one run simulates up to {most}, further ones need another run")));
+            return Err(Wrong(format!(
+                "cache= names {given} caches; one run simulates up to {most}, further ones need another run"
+            )));
         }
         if mode(&options.caches) == caches::LOGGED && options.max_memory.is_some_and(|memory| memory > event::MOST_MEMORY) {
             let most = event::MOST_MEMORY >> 30;

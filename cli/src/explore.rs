@@ -1,9 +1,9 @@
 //! `cprof explore`: one profile on many configurations.
 
 use crate::args::{Explore, Format, Report};
+use crate::report::field;
 use crate::report::processor::{cpi, model, percent, ratio};
 use crate::report::view::{View, defaults};
-use crate::report::field;
 use crate::style::Style;
 use crate::table::Table;
 use anyhow::{Context, Result, bail};

@@ -37,7 +37,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])?;
     let mut command = Command::new(java);
     // The launcher makes the main thread's stack before the agent is loaded. The user's own -Xss comes later and wins.
-    command.args([OsStr::new(MAIN_STACK), &agent]);
+    command.args([agent.as_os_str(), OsStr::new(MAIN_STACK)]);
     if args.deterministic {
         command.args(DETERMINISTIC).env("TZ", "UTC").env("LC_ALL", "C.UTF-8");
     }
@@ -64,8 +64,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
 const MAIN_STACK: &str = "-Xss4m";
 
 /// What can be set from outside so that runs do not differ: everything the program could ask its machine.
-const DETERMINISTIC: [&str; 4] =
-    ["-XX:ActiveProcessorCount=1", "-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US"];
+const DETERMINISTIC: [&str; 4] = ["-XX:ActiveProcessorCount=1", "-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US"];
 
 fn options(args: &Run, out: &str) -> Result<String> {
     // The agent's own line is replaced by the summary.

@@ -35,8 +35,14 @@ fn list(out: &mut dyn Write, style: Style) -> Result<()> {
     }
     table.print(out, style)?;
     writeln!(out)?;
-    writeln!(out, "exact: as published by the processor's makers; hypothetical: a variant nobody built; coarse: partly approximated.")?;
-    writeln!(out, "cprof targets show NAME lists costs, sources and gaps. A model of your own is a .toml file: docs/cross-profiling.md.")?;
+    writeln!(
+        out,
+        "exact: as published by the processor's makers; hypothetical: a variant nobody built; coarse: partly approximated."
+    )?;
+    writeln!(
+        out,
+        "cprof targets show NAME lists costs, sources and gaps. A model of your own is a .toml file: docs/cross-profiling.md."
+    )?;
     Ok(())
 }
 
@@ -114,7 +120,8 @@ fn show(model: &Model, out: &mut dyn Write, style: Style) -> Result<()> {
                 Space::Invokes => model.invoke(cprof_profile::target::InvokeKind::ALL[number], None)?.to_string(),
             };
             let formula = if text == now { String::new() } else { format!("  = {text}") };
-            let software = if space == Space::Bytecodes && model.opcode(number as u8).estimated { "  in software, an average" } else { "" };
+            let software =
+                if space == Space::Bytecodes && model.opcode(number as u8).estimated { "  in software, an average" } else { "" };
             writeln!(out, "  {:16} {now:>5}{formula}{software}  {}", space.name(number), style.dim(&notes(sources)))?;
         }
     }

@@ -137,7 +137,8 @@ fn targets() {
         assert!(list.contains(name), "{name}:\n{list}");
     }
     let jop = prints(&["targets", "show", "jop", "--set", "rws=3"]);
-    for part in ["getfield            17  = 11 + 2*rws  [", "rws = 3  wait states", "what it does not model", "WCET timing table"] {
+    for part in ["getfield            17  = 11 + 2*rws  [", "rws = 3  wait states", "what it does not model", "WCET timing table"]
+    {
         assert!(jop.contains(part), "{part}:\n{jop}");
     }
     let file = std::env::temp_dir().join(format!("cprof-check-{}.toml", std::process::id()));

@@ -148,7 +148,10 @@ fn tables_for_people() {
     assert_eq!(profile.json(&["--threads", "--root", "demo.Main.work"])["threads"][1]["bytecodes"], 13);
     let coverage = profile.report(&["--coverage"]);
     assert!(coverage.starts_with("demo.Broken: the class file is damaged\n"), "{coverage}");
-    assert_eq!(profile.report(&["--coverage", "--format", "csv"]), "class,method,reason\r\ndemo.Broken,,the class file is damaged\r\n");
+    assert_eq!(
+        profile.report(&["--coverage", "--format", "csv"]),
+        "class,method,reason\r\ndemo.Broken,,the class file is damaged\r\n"
+    );
 }
 
 #[test]
@@ -173,10 +176,14 @@ fn errors_say_what_and_what_to_do() {
     assert_eq!((code, message.as_str()), (1, "cprof: cannot read /no/such.cprof: No such file or directory (os error 2)\n"));
     let (code, message) = fails(&["report", Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml").to_str().unwrap()]);
     assert!(code == 1 && message.contains("is not a cprof profile: it begins with the text"), "{message}");
-    for wrong in [&["report"][..], &["report", "x", "--sort", "colour"], &["report", "x", "--min-share", "101"], &["nothing"], &["run"]] {
+    for wrong in
+        [&["report"][..], &["report", "x", "--sort", "colour"], &["report", "x", "--min-share", "101"], &["nothing"], &["run"]]
+    {
         assert_eq!(fails(wrong).0, 2, "{wrong:?}");
     }
-    for (arguments, word) in [(&["--help"][..], "cprof run --"), (&["run", "--help"], "CPROF_AGENT"), (&["report", "--help"], "--min-share")] {
+    for (arguments, word) in
+        [(&["--help"][..], "cprof run --"), (&["run", "--help"], "CPROF_AGENT"), (&["report", "--help"], "--min-share")]
+    {
         let output = cprof(arguments);
         assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains(word), "{arguments:?}");
     }

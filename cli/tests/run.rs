@@ -44,13 +44,32 @@ fn text(bytes: &[u8]) -> String {
 fn the_agent_comes_first_and_options_are_passed_on() {
     let place = Place::new("options", "printf '%s\\n' \"$@\"; echo to stderr >&2; exit 7");
     let all = [
-        "-q", "-o", "a.cprof", "--sites", "--depth", "3", "--fold-recursion", "--root", "A.b", "--root", "C.d", "--include", "x.*",
-        "--exclude", "y.*", "--bba", "block", "--max-nodes", "9", "--max-memory", "1g",
+        "-q",
+        "-o",
+        "a.cprof",
+        "--sites",
+        "--depth",
+        "3",
+        "--fold-recursion",
+        "--root",
+        "A.b",
+        "--root",
+        "C.d",
+        "--include",
+        "x.*",
+        "--exclude",
+        "y.*",
+        "--bba",
+        "block",
+        "--max-nodes",
+        "9",
+        "--max-memory",
+        "1g",
     ];
     let output = place.run(&all, &["-cp", "x y", "Main"]);
     let agent = format!("-agentpath:{}=", place.0.join("libcprof.so").display());
     let options = "quiet,out=a.cprof,bba=block,sites=on,depth=3,recursion=fold,root=A.b,root=C.d,include=x.*,exclude=y.*,max-nodes=9,max-memory=1g";
-    assert_eq!(text(&output.stdout), format!("{agent}{options}\n-cp\nx y\nMain\n"));
+    assert_eq!(text(&output.stdout), format!("{agent}{options}\n-Xss4m\n-cp\nx y\nMain\n"));
     assert_eq!(text(&output.stderr), "to stderr\n");
     assert_eq!(output.status.code(), Some(7));
 }
@@ -105,7 +124,10 @@ fn what_cannot_start_is_explained() {
     };
     let agent = place.0.join("libcprof.so");
     let (code, message) = run(&["--", "mvn", "test"], &agent);
-    assert!(code == Some(1) && message.contains("mvn is not a java command") && message.contains("JAVA_TOOL_OPTIONS"), "{message}");
+    assert!(
+        code == Some(1) && message.contains("mvn is not a java command") && message.contains("JAVA_TOOL_OPTIONS"),
+        "{message}"
+    );
     let (code, message) = run(&["--", "/no/such/java"], &agent);
     assert!(code == Some(1) && message.contains("cannot start /no/such/java"), "{message}");
     let (code, message) = run(&["--", "./java"], &place.0.join("nothing.so"));

@@ -51,11 +51,7 @@ impl Costs {
     }
 
     /// As [`Costs::new`], with any price.
-    pub fn by(
-        code: &[u8],
-        at: usize,
-        mut price: impl FnMut(&Instruction<'_>) -> u64,
-    ) -> Result<Costs, cprof_instrument::Error> {
+    pub fn by(code: &[u8], at: usize, mut price: impl FnMut(&Instruction<'_>) -> u64) -> Result<Costs, cprof_instrument::Error> {
         let mut costs = Costs { starts: Vec::new(), sums: vec![0] };
         let mut sum = 0i64;
         for instruction in Instructions::new(code, at) {

@@ -48,7 +48,8 @@ pub fn measure(profile: &Profile, target: &dyn Target) -> Result<Measures, CodeE
         Ok(())
     })?;
     let n = profile.nodes.len();
-    let mut out = Measures { calls: vec![0; n], exceptional_exits: vec![0; n], own: vec![0; n], processor: Vec::new(), inconsistent: 0 };
+    let mut out =
+        Measures { calls: vec![0; n], exceptional_exits: vec![0; n], own: vec![0; n], processor: Vec::new(), inconsistent: 0 };
     let mut departures = ByNode::new(&profile.departures);
     for node in 0..n {
         let gone = &profile.departures[departures.of(node)];

@@ -129,7 +129,10 @@ mod tests {
         assert_eq!(stable("Main$$Lambda$14", true), "Main$$Lambda");
         assert_eq!(stable("java/lang/invoke/LambdaForm$MH/0x0000000800c00800", true), "java.lang.invoke.LambdaForm$MH");
         assert_eq!(stable("java/lang/invoke/LambdaForm$DMH$7", true), "java.lang.invoke.LambdaForm$DMH");
-        assert_eq!(stable("jdk/internal/reflect/GeneratedMethodAccessor12", false), "jdk.internal.reflect.GeneratedMethodAccessor");
+        assert_eq!(
+            stable("jdk/internal/reflect/GeneratedMethodAccessor12", false),
+            "jdk.internal.reflect.GeneratedMethodAccessor"
+        );
     }
 
     #[test]

@@ -98,9 +98,7 @@ impl Recovery {
 
     /// The count of every edge, from a node's counters and its departures per block.
     pub fn edges(&self, flow: &Flow, counters: &[u64], departures: &[i64]) -> Vec<i64> {
-        let count = |e: &crate::flow::Edge| {
-            e.counter.and_then(|c| counters.get(c as usize)).map_or(0, |&c| c as i64)
-        };
+        let count = |e: &crate::flow::Edge| e.counter.and_then(|c| counters.get(c as usize)).map_or(0, |&c| c as i64);
         let mut counts: Vec<i64> = flow.edges.iter().map(count).collect();
         for step in &self.steps {
             // in − out − departures = 0 without the unknown edge, which makes up the rest

@@ -182,7 +182,12 @@ fn blocks_left_by_an_exception_count_whole_only_where_they_were_counted_so() {
         let mut recording = support::Recording::new();
         let mut main = ClassWriter::new("demo/Main", "java/lang/Object");
         let other = main.methodref("demo/Other", "missing", "()V");
-        main.method("main", "()V", STATIC, &[op::ICONST_1, op::POP, op::INVOKESTATIC, other[0], other[1], op::ICONST_1, op::POP, op::RETURN]);
+        main.method(
+            "main",
+            "()V",
+            STATIC,
+            &[op::ICONST_1, op::POP, op::INVOKESTATIC, other[0], other[1], op::ICONST_1, op::POP, op::RETURN],
+        );
         let ids = recording.class(main.finish(), false, level);
         let path = recording.path(0, 0, &[0], true);
         let arena = &mut recording.arena;

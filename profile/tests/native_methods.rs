@@ -51,7 +51,8 @@ fn program(calls: &[(&str, &str, &str)]) -> (Recording, u32, u32) {
 
 #[test]
 fn what_java_methods_did_not_take_was_native() {
-    let (mut r, a, b) = program(&[("A", "hashCode", "()I"), ("java/lang/Object", "hashCode", "()I"), ("A", "getClass", "()Ljava/lang/Class;")]);
+    let (mut r, a, b) =
+        program(&[("A", "hashCode", "()I"), ("java/lang/Object", "hashCode", "()I"), ("A", "getClass", "()Ljava/lang/Class;")]);
     let tree = r.arena.tree("main", 0, 1);
     let m = r.arena.node(tree, tree, a, 0, &[10]);
     r.arena.node(tree, m, b, 0, &[7]);

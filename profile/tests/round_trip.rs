@@ -60,7 +60,10 @@ fn the_numbers_are_those_of_the_program() {
     let totals = totals(&tree, &symbols);
     assert_eq!((totals.calls, totals.native_calls, totals.exceptional_exits, totals.own), (6, 5, 1, 39));
     let threads = by_thread(&profile, &symbols, |chosen| Tree::new(&profile, &symbols, &measures, &natives, chosen));
-    assert_eq!(threads.iter().map(|t| (t.label.as_str(), t.threads, t.totals.own)).collect::<Vec<_>>(), [("main", 1, 23), ("worker-*", 2, 16)]);
+    assert_eq!(
+        threads.iter().map(|t| (t.label.as_str(), t.threads, t.totals.own)).collect::<Vec<_>>(),
+        [("main", 1, 23), ("worker-*", 2, 16)]
+    );
     let work = symbols.list.iter().position(|s| s.method == "work").unwrap() as u32;
     let below = tree.at_and_below(|s| s == work);
     assert_eq!(below.contexts.len(), 3, "work of both threads merged, and yield");

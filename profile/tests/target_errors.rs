@@ -36,7 +36,8 @@ impl Drop for Files {
 }
 
 const HEAD: &str = "title = \"t\"\naccuracy = \"exact\"\n[sources]\ns = \"somewhere\"\n";
-const COSTS: &str = "[bytecodes]\nsource = \"s\"\n\"*\" = 1\n[invoke]\nsource = \"s\"\n\"*\" = 1\n[return]\nsource = \"s\"\n\"*\" = 1\n";
+const COSTS: &str =
+    "[bytecodes]\nsource = \"s\"\n\"*\" = 1\n[invoke]\nsource = \"s\"\n\"*\" = 1\n[return]\nsource = \"s\"\n\"*\" = 1\n";
 
 #[test]
 fn mistakes_have_a_place() {
@@ -52,14 +53,22 @@ fn mistakes_have_a_place() {
         ("title = \"t\"\n", "", "m.toml:1:1: the model has no title"),
         ("\"exact\"", "\"good\"", "m.toml:2:12: accuracy is exact or hypothetical or coarse, not \"good\""),
         ("\"t\"", "\"t", "m.toml:1:"),
-        ("[bytecodes]\nsource = \"s\"", "[bytecodes]\nsource = \"x\"", "m.toml:6:10: [sources] of this file has no \"x\"; it has s"),
+        (
+            "[bytecodes]\nsource = \"s\"",
+            "[bytecodes]\nsource = \"x\"",
+            "m.toml:6:10: [sources] of this file has no \"x\"; it has s",
+        ),
         ("[bytecodes]\nsource = \"s\"\n", "[bytecodes]\n", "m.toml:6:7: * has no source"),
         ("\"*\" = 1", "nop = 1", "m.toml:1:1: [bytecodes] gives no cost for aconst_null, iconst_m1"),
         ("\"*\" = 1", "\"*\" = 1\nnopp = 1", "m.toml:8:1: there is no bytecode nopp"),
         ("\"*\" = 1", "\"*\" = 1\nireturn = 1", "m.toml:8:1: ireturn has its cost in [invoke] or [return]"),
         ("\"*\" = 1", "\"*\" = 1\n\"nop..iconst_0\" = 1\niconst_m1 = 2", "iconst_m1 has two costs in this file"),
         ("\"*\" = 1", "\"*\" = \"1 + \"", "m.toml:7:12: in the formula of *: a number or a name is missing at the end"),
-        ("\"*\" = 1", "\"*\" = \"1 + r\"", "m.toml:7:12: the formula uses r, which is not among the names it may use: none at all"),
+        (
+            "\"*\" = 1",
+            "\"*\" = \"1 + r\"",
+            "m.toml:7:12: the formula uses r, which is not among the names it may use: none at all",
+        ),
         ("\"*\" = 1", "\"*\" = \"n\"", "m.toml:7:8: the formula uses n,"),
         ("\"*\" = 1", "\"*\" = \"7 / (3 - 3)\"", "m.toml:7:10: the cost of nop: division by zero"),
         ("\"*\" = 1", "\"*\" = \"9223372036854775807 * 2\"", "the value does not fit 64 bits"),
@@ -67,7 +76,11 @@ fn mistakes_have_a_place() {
         ("\"*\" = 1", "\"*\" = \"+1\"", "nop has no cost in a base that \"+1\" could change"),
         ("\"*\" = 1", "\"*\" = 1.5", "* must be a number or a formula in quotes, not float"),
         ("[invoke]\nsource = \"s\"\n\"*\" = 1", "[invoke]\nsource = \"s\"\n\"*\" = \"l\"", "l needs a [load] table"),
-        ("[invoke]\nsource = \"s\"\n\"*\" = 1", "[invoke]\nsource = \"s\"\n\"*\" = \"10 - n\"", "the cost of virtual with n = 16384: it is -16374"),
+        (
+            "[invoke]\nsource = \"s\"\n\"*\" = 1",
+            "[invoke]\nsource = \"s\"\n\"*\" = \"10 - n\"",
+            "the cost of virtual with n = 16384: it is -16374",
+        ),
         ("[invoke]", "[load]\nsource = \"s\"\nhit = 1\n[invoke]", "[load] needs both hit and miss"),
         ("[invoke]", "[cache]\ndefault = \"4k\"\n[invoke]", "m.toml:9:11: \"4k\" is no cache"),
         ("[invoke]", "[parameters]\nn = 1\n[invoke]", "m.toml:9:1: \"n\" cannot be a parameter's name"),

@@ -161,7 +161,8 @@ fn bytecodes_count_bytecodes() {
 /// What a variant changes against its base, by mnemonic.
 fn changes(base: &str, variant: &str) -> BTreeMap<&'static str, i64> {
     let (base, variant) = (Library.load(base).unwrap(), Library.load(variant).unwrap());
-    let change = |o: usize| (Space::Bytecodes.name(o), variant.opcode(o as u8).cycles as i64 - base.opcode(o as u8).cycles as i64);
+    let change =
+        |o: usize| (Space::Bytecodes.name(o), variant.opcode(o as u8).cycles as i64 - base.opcode(o as u8).cycles as i64);
     Space::Bytecodes.all().map(change).filter(|c| c.1 != 0).collect()
 }
 
@@ -171,7 +172,16 @@ fn variants_change_what_they_say() {
     assert_eq!(pipeline.len(), 17, "14 comparisons, ifnull, ifnonnull, goto");
     assert!(pipeline.iter().all(|(name, change)| *change == 1 && (name.starts_with("if") || *name == "goto")));
     let fetch = changes("jop", "jop-wide-fetch");
-    for (name, change) in [("bipush", -1), ("sipush", -2), ("ldc", -2), ("getstatic", -3), ("putfield", -3), ("iload", -1), ("astore", -1), ("goto", 1)] {
+    for (name, change) in [
+        ("bipush", -1),
+        ("sipush", -2),
+        ("ldc", -2),
+        ("getstatic", -3),
+        ("putfield", -3),
+        ("iload", -1),
+        ("astore", -1),
+        ("goto", 1),
+    ] {
         assert_eq!(fetch.get(name), Some(&change), "{name}");
     }
     assert_eq!(fetch.get("iinc"), None);
@@ -211,10 +221,15 @@ fn every_shipped_model_is_whole() {
 fn coarse_models_give_back_their_measurements() {
     let sum = |m: &Model, opcodes: &[u8]| opcodes.iter().map(|o| m.opcode(*o).cycles).sum::<u64>() as f64;
     let (iload, iadd, aload, getfield) = (26, 96, 42, 180);
-    let call = |m: &Model, kind, others: &[u8]| sum(m, others) + (m.invoke(kind, None).unwrap() + m.leave(172, None).unwrap()) as f64;
+    let call =
+        |m: &Model, kind, others: &[u8]| sum(m, others) + (m.invoke(kind, None).unwrap() + m.leave(172, None).unwrap()) as f64;
     // iload+iadd, iinc, ldc, getfield, getstatic, iaload, invoke, static, interface: iterations per second of the handbook
     for (name, mhz, measured) in [
-        ("aj-100", 103e6, [12_710_000., 9_320_000., 11_275_000., 4_433_000., 6_786_000., 7_854_000., 894_689., 1_084_359., 674_759.]),
+        (
+            "aj-100",
+            103e6,
+            [12_710_000., 9_320_000., 11_275_000., 4_433_000., 6_786_000., 7_854_000., 894_689., 1_084_359., 674_759.],
+        ),
         ("komodo", 33e6, [4_111_569., 8_318_030., 825_446., 687_877., 412_723., 1_180_501., 85_874., 48_510., 20_402.]),
     ] {
         let m = Library.load(name).unwrap();

@@ -4,13 +4,16 @@
  * second half of a rewritten pair of bytecodes, during constant-pool resolution, and at a handler's first bytecode.
  * Nothing here is shared with cprof, the instruction decoder included.
  *
- *   -agentpath:liboracle.so=root=p.Class.method,root=…,out=FILE[,debug]
+ *   -agentpath:liboracle.so=root=p.Class.method,root=…,out=FILE[,trace=FILE][,debug]
  *
  * Counts the dynamic extent, in each thread, of the methods named. Definitions:
  *  - a call is counted at its first bytecode: a frame that overflowed the stack before that was no call;
  *  - a bytecode that throws was executed;
  *  - native methods are no contexts: what they call stands below the nearest caller with bytecode;
  *  - an exceptional exit is a frame left otherwise than by a return instruction.
+ *
+ * With trace=, every call and exit is written as well, in order, a line each: the number of the thread, what happened (E: entered, R:
+ * returned, X: left by an exception), and the context's index in out=.
  */
 #include "bytecode.h"
 #include "tree.h"
@@ -30,6 +33,7 @@ struct frame {
 struct thread {
     struct frame *frames;
     int depth, room;
+    int number;
 };
 
 static struct {
@@ -37,6 +41,9 @@ static struct {
 } roots[MAX_ROOTS];
 static int root_count;
 static char *out_path;
+static char *trace_path;
+static FILE *trace;
+static int threads;
 static int debug;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int dead;
@@ -60,6 +67,11 @@ static void mismatch(const char *event, struct method *seen, struct thread *thre
     struct method *top = thread->depth > 0 ? thread->frames[thread->depth - 1].method : NULL;
     fprintf(stderr, "oracle: %s of %s.%s%s, but on top is %s.%s (depth %d)\n", event, seen->class_name, seen->name,
             seen->descriptor, top ? top->class_name : "-", top ? top->name : "-", thread->depth);
+}
+
+static void note(struct thread *thread, char what, struct node *node) {
+    if (trace != NULL && fprintf(trace, "%d %c %ld\n", thread->number, what, node->index) < 0)
+        die("writing trace=", JVMTI_ERROR_NONE);
 }
 
 static struct thread *current(jvmtiEnv *jvmti) {
@@ -110,6 +122,7 @@ static struct thread *begin(jvmtiEnv *jvmti, jthread jthread, struct thread *thr
         thread = calloc(1, sizeof *thread);
         if (thread == NULL)
             die("calloc", JVMTI_ERROR_OUT_OF_MEMORY);
+        thread->number = threads++;
         check("SetThreadLocalStorage", (*jvmti)->SetThreadLocalStorage(jvmti, NULL, thread));
     }
     arm(jvmti, m, 0);
@@ -129,8 +142,10 @@ static void JNICALL breakpoint(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jm
         if (thread != NULL && thread->depth > 0) {
             struct frame *top = &thread->frames[thread->depth - 1];
             if (top->method == m) {
-                if (top->last == NOTHING_EXECUTED)
+                if (top->last == NOTHING_EXECUTED) {
                     top->node->calls++;
+                    note(thread, 'E', top->node);
+                }
                 top->last = m->code[at];
                 top->node->bytecodes++;
             } else {
@@ -172,6 +187,7 @@ static void JNICALL method_exit(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, j
                 int thrown = !is_return(top->last);
                 if (thrown)
                     top->node->thrown++;
+                note(thread, thrown ? 'X' : 'R', top->node);
                 if (thrown != by_exception)
                     mismatch(by_exception ? "exit by exception" : "normal exit", m, thread);
             }
@@ -222,6 +238,8 @@ static void JNICALL vm_death(jvmtiEnv *jvmti, JNIEnv *jni) {
     fprintf(out, "mismatches,%llu\n", mismatches);
     if (fclose(out) != 0)
         die("writing out=", JVMTI_ERROR_NONE);
+    if (trace != NULL && fclose(trace) != 0)
+        die("writing trace=", JVMTI_ERROR_NONE);
     pthread_mutex_unlock(&lock);
 }
 
@@ -236,6 +254,8 @@ static int parse(char *options) {
             roots[root_count++].method = strdup(dot + 1);
         } else if (strncmp(option, "out=", 4) == 0) {
             out_path = strdup(option + 4);
+        } else if (strncmp(option, "trace=", 6) == 0) {
+            trace_path = strdup(option + 6);
         } else if (strcmp(option, "debug") == 0) {
             debug = 1;
         } else {
@@ -249,11 +269,13 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
     (void)reserved;
     char *copy = strdup(options ? options : "");
     if (!parse(copy)) {
-        fprintf(stderr, "oracle: options are root=Class.method (up to %d), out=FILE, debug; got '%s'\n", MAX_ROOTS,
+        fprintf(stderr, "oracle: options are root=Class.method (up to %d), out=FILE, trace=FILE, debug; got '%s'\n", MAX_ROOTS,
                 options ? options : "");
         return JNI_ERR;
     }
     free(copy);
+    if (trace_path != NULL && (trace = fopen(trace_path, "w")) == NULL)
+        die("opening trace=", JVMTI_ERROR_NONE);
     jvmtiEnv *jvmti;
     if ((*vm)->GetEnv(vm, (void **)&jvmti, JVMTI_VERSION_11) != JNI_OK)
         return JNI_ERR;

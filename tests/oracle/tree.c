@@ -92,8 +92,8 @@ struct node *child_of(struct node *parent, struct method *method) {
 }
 
 void write_tree(FILE *out) {
-    fprintf(out, "index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes\n");
+    fprintf(out, "index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes,code_length\n");
     for (struct node *n = root.younger; n != NULL; n = n->younger)
-        fprintf(out, "%ld,%ld,%s,%s,%s,%llu,%llu,%llu\n", n->index, n->parent->index, n->method->class_name,
-                n->method->name, n->method->descriptor, n->calls, n->thrown, n->bytecodes);
+        fprintf(out, "%ld,%ld,%s,%s,%s,%llu,%llu,%llu,%d\n", n->index, n->parent->index, n->method->class_name,
+                n->method->name, n->method->descriptor, n->calls, n->thrown, n->bytecodes, (int)n->method->length);
 }

@@ -36,7 +36,7 @@ struct node *tree_root(void);
 /* The child of `parent` for `method`, made on first use. */
 struct node *child_of(struct node *parent, struct method *method);
 
-/* Writes `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes`, one context a line, parents first. */
+/* Writes `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes,code_length`, one context a line, parents first. */
 void write_tree(FILE *out);
 
 /* Reports a broken oracle and ends the process: an oracle that guesses is none. */

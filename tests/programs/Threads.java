@@ -6,6 +6,7 @@
 // expect: Threads.dies()V calls=3 thrown=3
 // expect: Threads.inPool(I)I calls=50 thrown=5
 // only: Threads.work
+// timing: jdk.internal.misc.Unsafe.getAndAddInt
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;

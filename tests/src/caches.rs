@@ -61,7 +61,8 @@ pub struct Trace {
 impl Trace {
     /// Runs a program under the oracle.
     pub fn record(bench: &Bench, class_path: &str, main: &str, root: &str) -> Trace {
-        let file = |what: &str| build::directory().join(format!("trace-{main}-{}-{}.{what}", bench.jdk.feature, std::process::id()));
+        let file =
+            |what: &str| build::directory().join(format!("trace-{main}-{}-{}.{what}", bench.jdk.feature, std::process::id()));
         let (out, trace) = (file("csv"), file("trace"));
         let mut java = bench.java(&["-Xint"]);
         let options = format!("root={root},out={},trace={}", out.display(), trace.display());
@@ -122,14 +123,16 @@ impl Trace {
 /// What cprof says when it simulates some caches in one run: one answer for each.
 pub fn cprof(bench: &Bench, class_path: &str, main: &str, root: &str, caches: &[&str]) -> Vec<Misses> {
     let out = build::directory().join(format!("caches-{main}-{}-{}.cprof", bench.jdk.feature, std::process::id()));
-    let mut java = bench.java(&[]);
+    // Woven code that was compiled has larger frames, and Recursion goes as deep as the usual stack allows.
+    let mut java = bench.java(&["-Xss16m"]);
     let options = format!("cache={},root={root},quiet,out={}", caches.join("+"), out.display());
     java.arg(format!("-agentpath:{}={options}", build::agent().display())).args(["-cp", class_path, main]);
     build::must(&mut java);
     let one = |cache: &&str| {
         let mut command = Command::new(build::cprof());
         command.arg("report").arg(&out).args(["--tree", "--format", "json", "--target", "jop", "--cache", cache]);
-        let json: serde_json::Value = serde_json::from_str(&build::must(&mut command)).or_fail("reading the JSON of cprof report");
+        let json: serde_json::Value =
+            serde_json::from_str(&build::must(&mut command)).or_fail("reading the JSON of cprof report");
         let mut misses = Misses::new();
         let mut paths = vec![String::new()];
         for row in contexts(&json) {
@@ -160,5 +163,6 @@ pub fn difference(expected: &Misses, found: &Misses) -> Option<String> {
     let total = |misses: &Misses| misses.values().fold([0, 0], |sum, m| [sum[0] + m[0], sum[1] + m[1]]);
     let line = |path: &&String| format!("\n  oracle {:?}, cprof {:?}:{path}", expected.get(*path), found.get(*path));
     let shown: String = paths.iter().take(SHOWN).map(line).collect();
-    (!paths.is_empty()).then(|| format!("{} contexts differ; in all oracle {:?}, cprof {:?}{shown}", paths.len(), total(expected), total(found)))
+    (!paths.is_empty())
+        .then(|| format!("{} contexts differ; in all oracle {:?}, cprof {:?}{shown}", paths.len(), total(expected), total(found)))
 }

@@ -16,20 +16,24 @@ const ADDED: &[&str] = &["begin", "end", "commit", "isEnabled", "shouldCommit"];
 /// Programs in one JVM. More save starting JVMs, but a JVM takes longer to set a breakpoint the more there are.
 const TOGETHER: usize = 6;
 
-/// Methods that do what a random number drawn at start-up says (ImmutableCollections.SALT32L): how often sets and maps probe, in which
-/// order they iterate, and so in which order the tables of modules were filled. Neither their bytecodes nor what they call is compared.
-const SALTED: &[&str] = &[
+/// Methods (by prefix) that differ between two runs of one program, or because of what the agent registered in the JDK before the program
+/// began. Neither their bytecodes nor what they call is compared; their calls are.
+const UNCERTAIN: &[&str] = &[
+    // Which way sets and maps probe and iterate is drawn at start-up (ImmutableCollections.SALT32L), and tables of modules are
+    // filled in such an order.
     "java.util.ImmutableCollections$",
     "jdk.internal.loader.BuiltinClassLoader.findLoadedModule(",
     "java.lang.Module.isStaticallyExportedOrOpen(",
+    "java.lang.Module.isExplicitlyExportedOrOpened(",
+    // The table of method types holds them weakly, so that the garbage collector has a say.
+    "java.lang.invoke.MethodType$ConcurrentWeakInternSet.",
+    // A class loader's table of locks has the names of classes that the agent caused to be loaded.
+    "java.lang.ClassLoader.getClassLoadingLock(",
+    // The tables of members hidden from reflection have the agent's.
+    "jdk.internal.reflect.Reflection.filterFields(",
+    "jdk.internal.reflect.Reflection.filterMethods(",
+    "jdk.internal.reflect.Reflection.registerFilter(",
 ];
-
-/// Tables of method types: they hold them weakly, so that the garbage collector has a say, and hash them by identity.
-const TYPES: &str = "java.lang.invoke.MethodType$ConcurrentWeakInternSet.";
-
-/// The table of a class loader's locks has one key more under cprof, that of the runtime class, whose name every loader is asked for
-/// once; so it may grow earlier and have other collisions.
-const LOCKS: &str = "java.lang.ClassLoader.getClassLoadingLock(";
 
 /// The outcome of all comparisons.
 #[derive(Debug, Default)]
@@ -129,7 +133,7 @@ fn shown(tree: &Tree, program: &Program, report: &Report) -> Tree {
     };
     let tree = tree.below(&program.roots, left_out);
     let timing = program.timing.iter().map(String::as_str);
-    let uncertain: Vec<&str> = SALTED.iter().copied().chain([LOCKS, TYPES]).chain(timing).collect();
+    let uncertain: Vec<&str> = UNCERTAIN.iter().copied().chain(timing).collect();
     tree.cut(|method| uncertain.iter().any(|prefix| method.starts_with(prefix)))
 }
 

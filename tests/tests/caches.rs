@@ -6,7 +6,8 @@ use cprof_tests::run::Bench;
 use cprof_tests::{build, run};
 
 /// Programs that do the same in each run.
-const PROGRAMS: &[&str] = &["Finally", "Generated", "Leaves", "Loops", "Recursion", "Rethrow", "Straight", "Synchronized", "Threads"];
+const PROGRAMS: &[&str] =
+    &["Finally", "Generated", "Leaves", "Loops", "Recursion", "Rethrow", "Straight", "Synchronized", "Threads"];
 /// Programs of the kind that the processors with such caches are built for.
 const EXAMPLES: &[&str] = &["LiftController", "MotorControl", "TcpStack"];
 
@@ -20,7 +21,8 @@ fn compare(bench: &Bench, class_path: &str, main: &str, alone: &[&str], failures
             let expected = trace.misses(cache);
             compared += expected.values().map(|m| m[0] + m[1]).sum::<u64>();
             if let Some(difference) = caches::difference(&expected, &found) {
-                failures.push(format!("{main} on {}, {cache} of {}: {difference}", bench.jdk.feature, caches.join("+")));
+                println!("{main} on {}, {cache} of {}: {difference}", bench.jdk.feature, caches.join("+"));
+                failures.push(format!("{main} on {}, {cache}", bench.jdk.feature));
             }
         }
     };
@@ -44,6 +46,6 @@ fn misses_are_those_of_the_trace() {
             total = [total[0] + calls, total[1] + misses];
         }
     }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(failures.is_empty(), "{}", failures.join("; "));
     assert!(total[0] > 1_000_000 && total[1] > 100_000, "so few say little: {total:?}");
 }

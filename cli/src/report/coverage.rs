@@ -41,7 +41,11 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     }
     if c.inconsistent_contexts > 0 {
         let contexts = counted(c.inconsistent_contexts, "context was", "contexts were");
-        writeln!(out, "{}", style.warning(&format!("{contexts} caught between two counters; their numbers may be off by one call")))?;
+        writeln!(
+            out,
+            "{}",
+            style.warning(&format!("{contexts} caught between two counters; their numbers may be off by one call"))
+        )?;
     }
     for note in view.processor.iter().flat_map(|p| &p.notes) {
         writeln!(out, "{}", style.warning(&format!("note: {note}")))?;

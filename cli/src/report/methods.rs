@@ -111,7 +111,11 @@ fn chosen(view: &View, args: &Report) -> Vec<MethodRow> {
 
 /// The columns are fixed.
 pub fn csv(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
-    write!(out, "class,method,descriptor,calls,exceptional_exits,bytecodes,bytecodes_total{}\r\n", if view.processor.is_some() { HEADER } else { "" })?;
+    write!(
+        out,
+        "class,method,descriptor,calls,exceptional_exits,bytecodes,bytecodes_total{}\r\n",
+        if view.processor.is_some() { HEADER } else { "" }
+    )?;
     for r in chosen(view, args) {
         let s = &view.symbols.list[r.symbol as usize];
         let (class, method, descriptor) = (field(&s.class), field(&s.method), field(&s.descriptor));

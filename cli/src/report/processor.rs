@@ -150,17 +150,26 @@ impl<'a> Sums<'a> {
             (Some(ms), Some(mhz)) => format!("{ms:.3} ms at {mhz} MHz, "),
             _ => String::new(),
         };
-        let mut lines = vec![("cycles", self.cycles, format!("on {} ({}): {time}CPI {}", self.target, self.accuracy, ratio(self.cpi)))];
+        let mut lines =
+            vec![("cycles", self.cycles, format!("on {} ({}): {time}CPI {}", self.target, self.accuracy, ratio(self.cpi)))];
         if self.cache != CacheSpec::IDEAL.to_string() {
             let rate = percent(self.hit_rate);
             lines.push(("entry misses", self.entry_misses, format!("of method cache {}: hit rate {rate}", self.cache)));
             lines.push(("return misses", self.return_misses, String::new()));
         }
         if self.estimated_cycles > 0 {
-            lines.push(("estimated cycles", self.estimated_cycles, format!("averages, {} of all", share(self.estimated_cycles, self.cycles))));
+            lines.push((
+                "estimated cycles",
+                self.estimated_cycles,
+                format!("averages, {} of all", share(self.estimated_cycles, self.cycles)),
+            ));
         }
         if self.upcalls_included && self.upcall_cycles > 0 {
-            lines.push(("upcall cycles", self.upcall_cycles, "calls by the JVM and native code; --no-upcalls leaves them out".to_owned()));
+            lines.push((
+                "upcall cycles",
+                self.upcall_cycles,
+                "calls by the JVM and native code; --no-upcalls leaves them out".to_owned(),
+            ));
         }
         lines
     }

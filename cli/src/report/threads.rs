@@ -75,11 +75,24 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
 
 /// A row per name.
 pub fn csv(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
-    write!(out, "thread,threads,contexts,calls,exceptional_exits,bytecodes{}\r\n", if view.processor.is_some() { HEADER } else { "" })?;
+    write!(
+        out,
+        "thread,threads,contexts,calls,exceptional_exits,bytecodes{}\r\n",
+        if view.processor.is_some() { HEADER } else { "" }
+    )?;
     for r in rows(view, args) {
         let t = r.totals;
         let processor = columns(view, &r).map(|c| c.csv()).unwrap_or_default();
-        write!(out, "{},{},{},{},{},{}{processor}\r\n", field(&r.label), r.threads, t.contexts, t.calls, t.exceptional_exits, t.own)?;
+        write!(
+            out,
+            "{},{},{},{},{},{}{processor}\r\n",
+            field(&r.label),
+            r.threads,
+            t.contexts,
+            t.calls,
+            t.exceptional_exits,
+            t.own
+        )?;
     }
     Ok(())
 }

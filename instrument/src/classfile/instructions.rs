@@ -28,11 +28,9 @@ impl<'a> Instruction<'a> {
     /// The local variable that a load, store, iinc or ret names; for other instructions `None`.
     pub fn local(&self) -> Option<u16> {
         match self.opcode {
-            op::ILOAD..=op::ALOAD | op::ISTORE..=op::ASTORE | op::IINC | op::RET => Some(if self.is_wide() {
-                u16::from_be_bytes([self.bytes[2], self.bytes[3]])
-            } else {
-                u16::from(self.bytes[1])
-            }),
+            op::ILOAD..=op::ALOAD | op::ISTORE..=op::ASTORE | op::IINC | op::RET => {
+                Some(if self.is_wide() { u16::from_be_bytes([self.bytes[2], self.bytes[3]]) } else { u16::from(self.bytes[1]) })
+            }
             op::ILOAD_0..=op::ALOAD_3 => Some(u16::from((self.opcode - op::ILOAD_0) % 4)),
             op::ISTORE_0..=op::ASTORE_3 => Some(u16::from((self.opcode - op::ISTORE_0) % 4)),
             _ => None,
@@ -48,9 +46,7 @@ impl<'a> Instruction<'a> {
     pub fn jump_target(&self) -> Option<i64> {
         let offset = match self.opcode {
             op::IFEQ..=op::JSR | op::IFNULL | op::IFNONNULL => i64::from(self.u2() as i16),
-            op::GOTO_W | op::JSR_W => {
-                i64::from(i32::from_be_bytes([self.bytes[1], self.bytes[2], self.bytes[3], self.bytes[4]]))
-            }
+            op::GOTO_W | op::JSR_W => i64::from(i32::from_be_bytes([self.bytes[1], self.bytes[2], self.bytes[3], self.bytes[4]])),
             _ => return None,
         };
         Some(i64::from(self.bci) + offset)
@@ -83,10 +79,7 @@ impl<'a> Instruction<'a> {
 
     /// Whether control never reaches the following instruction from here, save as a jump or return target.
     pub fn is_unconditional(&self) -> bool {
-        matches!(
-            self.opcode,
-            op::GOTO | op::GOTO_W | op::JSR | op::JSR_W | op::RET | op::TABLESWITCH..=op::RETURN | op::ATHROW
-        )
+        matches!(self.opcode, op::GOTO | op::GOTO_W | op::JSR | op::JSR_W | op::RET | op::TABLESWITCH..=op::RETURN | op::ATHROW)
     }
 
     /// Whether it is a two-way branch.

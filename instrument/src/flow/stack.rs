@@ -64,10 +64,8 @@ impl Stack {
                     self.clear();
                     return;
                 };
-                let receiver = usize::from(!matches!(
-                    i.opcode,
-                    op::GETSTATIC | op::PUTSTATIC | op::INVOKESTATIC | op::INVOKEDYNAMIC
-                ));
+                let receiver =
+                    usize::from(!matches!(i.opcode, op::GETSTATIC | op::PUTSTATIC | op::INVOKESTATIC | op::INVOKEDYNAMIC));
                 match i.opcode {
                     op::PUTSTATIC | op::PUTFIELD => self.pop(receiver + result),
                     _ => {

@@ -38,18 +38,12 @@ impl<'a> Before<'a> {
         Ok(throws)
     }
 
-    fn may_throw(
-        &self,
-        context: &Context<'_, '_>,
-        i: &Instruction<'_>,
-        member: Option<&MemberRef<'_>>,
-    ) -> Result<bool, Error> {
+    fn may_throw(&self, context: &Context<'_, '_>, i: &Instruction<'_>, member: Option<&MemberRef<'_>>) -> Result<bool, Error> {
         // A field that this very class declares, named through it: resolving it loads nothing and finds it.
         let own = |is_static| {
             member.is_some_and(|field| {
                 let class = context.class;
-                (field.class_index == class.this_index || field.class == class.name())
-                    && class.declares(field, is_static)
+                (field.class_index == class.this_index || field.class == class.name()) && class.declares(field, is_static)
             })
         };
         Ok(match i.opcode {

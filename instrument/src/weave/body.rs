@@ -1,8 +1,8 @@
 //! The new code of a method: the program's instructions with the injected ones between them, and where everything went.
 
 use super::SkipReason;
-use super::pool::NewConstants;
 use super::placement::{NONE, Placement};
+use super::pool::NewConstants;
 use super::sequences::{Call, Emitter, Locals, local};
 use super::{Options, Treatment};
 use crate::classfile::instructions::{Instruction, Instructions};
@@ -305,15 +305,7 @@ fn first_throwing(graph: &Graph) -> u32 {
     (block.start..block.end).find(|&bci| graph.marks[bci as usize] & mark::THROWS != 0).unwrap_or(0)
 }
 
-fn jump(
-    out: &mut Vec<u8>,
-    jumps: &mut Vec<Jump>,
-    opcode: u8,
-    wide: bool,
-    pad: Option<u32>,
-    block: u32,
-    source: u32,
-) {
+fn jump(out: &mut Vec<u8>, jumps: &mut Vec<Jump>, opcode: u8, wide: bool, pad: Option<u32>, block: u32, source: u32) {
     let from = out.len() as u32;
     out.push(opcode);
     out.extend_from_slice(if wide { &[0; 4] } else { &[0; 2] });
@@ -338,8 +330,20 @@ fn copy(
         let to = target(t);
         let long = far.contains(&block);
         let opcode = match i.opcode {
-            op::GOTO | op::GOTO_W => if long || i.opcode == op::GOTO_W { op::GOTO_W } else { op::GOTO },
-            op::JSR | op::JSR_W => if long || i.opcode == op::JSR_W { op::JSR_W } else { op::JSR },
+            op::GOTO | op::GOTO_W => {
+                if long || i.opcode == op::GOTO_W {
+                    op::GOTO_W
+                } else {
+                    op::GOTO
+                }
+            }
+            op::JSR | op::JSR_W => {
+                if long || i.opcode == op::JSR_W {
+                    op::JSR_W
+                } else {
+                    op::JSR
+                }
+            }
             conditional => conditional,
         };
         jump(out, jumps, opcode, matches!(opcode, op::GOTO_W | op::JSR_W), pad_to(to), to, block);
@@ -386,11 +390,7 @@ fn copy_local(out: &mut Vec<u8>, i: &Instruction<'_>, index: u16) {
         op::IINC => {
             let [high, low] = index.to_be_bytes();
             if i.is_wide() || high != 0 {
-                let delta = if i.is_wide() {
-                    [i.bytes[4], i.bytes[5]]
-                } else {
-                    i16::from(i.bytes[2] as i8).to_be_bytes()
-                };
+                let delta = if i.is_wide() { [i.bytes[4], i.bytes[5]] } else { i16::from(i.bytes[2] as i8).to_be_bytes() };
                 out.extend_from_slice(&[op::WIDE, op::IINC, high, low, delta[0], delta[1]]);
             } else {
                 out.extend_from_slice(&[op::IINC, low, i.bytes[2]]);

@@ -339,14 +339,7 @@ impl<'a> Frames<'a> {
         Ok(Entry { kind, bci, change })
     }
 
-    fn full(
-        &mut self,
-        position: u32,
-        locals: &[Type],
-        stack: &[Type],
-        around: &Around<'_, 'a>,
-        constants: &mut NewConstants,
-    ) {
+    fn full(&mut self, position: u32, locals: &[Type], stack: &[Type], around: &Around<'_, 'a>, constants: &mut NewConstants) {
         let ours: &[Type] = match around.shift {
             0 => &[],
             2 => &[Type::LONG],

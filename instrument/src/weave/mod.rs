@@ -228,8 +228,8 @@ impl Weaver {
         self.planner.plan(class, method, code)?;
         let Planner { graph, edges, counters, .. } = &self.planner;
         let (graph, counters) = (graph, *counters);
-        let parameter_slots = frames::parameter_slots(method)
-            .ok_or(Error::new(method.span.0, "a malformed method descriptor"))?;
+        let parameter_slots =
+            frames::parameter_slots(method).ok_or(Error::new(method.span.0, "a malformed method descriptor"))?;
         // A long or double stored to the last slot below ours would reach into them.
         let mut insert_at = parameter_slots;
         while insert_at > 0 && graph.wide_stores.contains(&(insert_at - 1)) {

@@ -73,8 +73,8 @@ impl Call {
     /// Name and descriptor.
     pub(super) fn signature(self) -> (&'static str, &'static str) {
         const FIXED: [&str; call::COUNT_FIXED as usize] = [
-            "count1", "count2", "count3", "count4", "count5", "count6", "count7", "count8", "count9", "count10",
-            "count11", "count12",
+            "count1", "count2", "count3", "count4", "count5", "count6", "count7", "count8", "count9", "count10", "count11",
+            "count12",
         ];
         match self {
             Call::Current => call::CURRENT,

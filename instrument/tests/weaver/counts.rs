@@ -26,7 +26,11 @@ struct Numbering {
 
 impl Policy for Numbering {
     fn treat(&mut self, _: &ClassFile<'_>, _: &Method<'_>) -> Result<Treatment, &'static str> {
-        Ok(Treatment { root: self.random.percent(10), starts_counting: false, ends_thread: self.may_end && self.random.percent(10) })
+        Ok(Treatment {
+            root: self.random.percent(10),
+            starts_counting: false,
+            ends_thread: self.may_end && self.random.percent(10),
+        })
     }
 
     fn id(&mut self, _: &Method<'_>, _: u16, _: bool) -> Option<u32> {
@@ -144,8 +148,7 @@ fn compare(
     active: &[(usize, usize)],
     covered: &mut Covered,
 ) {
-    let plans: Vec<_> =
-        class.methods.iter().map(|m| plan(class, m).expect("a plan").expect("code")).collect();
+    let plans: Vec<_> = class.methods.iter().map(|m| plan(class, m).expect("a plan").expect("code")).collect();
     // Where each active frame's node is: down the tree, by method and call site.
     let mut frames: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let (mut node, mut site) = (0, 0);

@@ -144,16 +144,20 @@ fn what_is_known_of_the_stack_ends_with_the_block() {
 
 #[test]
 fn division_by_a_constant_does_not_throw() {
-    assert!(!throws(STATIC, |code, _| { // i / 2
+    assert!(!throws(STATIC, |code, _| {
+        // i / 2
         code.put(&[26, 5, 108]);
     }));
-    assert!(throws(STATIC, |code, _| { // i / 0
+    assert!(throws(STATIC, |code, _| {
+        // i / 0
         code.put(&[26, 3, 108]);
     }));
-    assert!(throws(STATIC, |code, _| { // i / i
+    assert!(throws(STATIC, |code, _| {
+        // i / i
         code.put(&[26, 26, 108]);
     }));
-    assert!(throws(STATIC, |code, _| { // i % 0
+    assert!(throws(STATIC, |code, _| {
+        // i % 0
         code.put(&[26, 16, 0, 112]);
     }));
     assert!(!throws(STATIC, |code, class| {

@@ -192,7 +192,8 @@ fn stack_maps_say_what_they_said_and_ours() {
             old.iter().all(|(&bci, frame)| {
                 let locals = with_ours(frame.locals.iter().map(moved).collect(), insert_at, pair.shift);
                 let stack = frame.stack.iter().map(moved).collect();
-                let found = new.get(&pair.place(bci).0).map(|f| Frame { locals: trimmed(f.locals.clone()), stack: f.stack.clone() });
+                let found =
+                    new.get(&pair.place(bci).0).map(|f| Frame { locals: trimmed(f.locals.clone()), stack: f.stack.clone() });
                 found == Some(Frame { locals, stack })
             })
         };

@@ -84,17 +84,15 @@ impl CacheStrategy for Lru {
     }
 
     fn lookups(&mut self, events: &[Lookup], missed: &mut [bool]) {
-        each(events, missed, |event| {
-            match self.entries.get(&event.method).copied() {
-                Some(at) => {
-                    self.unlink(at);
-                    self.link_as_newest(at);
-                    false
-                }
-                None => {
-                    self.load(event.method, self.spec.blocks_of(event.code_length));
-                    true
-                }
+        each(events, missed, |event| match self.entries.get(&event.method).copied() {
+            Some(at) => {
+                self.unlink(at);
+                self.link_as_newest(at);
+                false
+            }
+            None => {
+                self.load(event.method, self.spec.blocks_of(event.code_length));
+                true
             }
         });
     }

@@ -46,7 +46,9 @@ pub struct CacheSpec {
 
 /// A cache that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{text:?} is no cache: {reason}. A cache is SIZE/BLOCKS as 4k/16, with lru: before it for another strategy, or ideal, or none")]
+#[error(
+    "{text:?} is no cache: {reason}. A cache is SIZE/BLOCKS as 4k/16, with lru: before it for another strategy, or ideal, or none"
+)]
 pub struct SpecError {
     text: String,
     reason: &'static str,
@@ -166,7 +168,9 @@ mod tests {
 
     #[test]
     fn what_is_no_cache() {
-        for text in ["", "4k", "4k/", "/16", "4k/0", "0/4", "4k/3", "plru:4k/16", "4k/16@core", "9999m/1", "-4/2", "+4k/16", "2048m/2"] {
+        for text in
+            ["", "4k", "4k/", "/16", "4k/0", "0/4", "4k/3", "plru:4k/16", "4k/16@core", "9999m/1", "-4/2", "+4k/16", "2048m/2"]
+        {
             let error = text.parse::<CacheSpec>().unwrap_err().to_string();
             assert!(error.contains("4k/16"), "{error}");
         }

@@ -127,7 +127,10 @@ fn fifo_is_the_published_loop() {
             too_large += events.iter().filter(|e| spec.blocks_of(e.code_length) > spec.blocks).count();
         }
     }
-    assert!(total > 2_000_000 && misses > total / 10 && misses < total * 9 / 10 && too_large > total / 20, "{total} {misses} {too_large}");
+    assert!(
+        total > 2_000_000 && misses > total / 10 && misses < total * 9 / 10 && too_large > total / 20,
+        "{total} {misses} {too_large}"
+    );
 }
 
 #[test]

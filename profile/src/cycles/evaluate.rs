@@ -238,11 +238,13 @@ impl Work<'_> {
             let gone = &gone[..gone.partition_point(|d| d.node == caller)];
             let mut kinds = [0u64; InvokeKind::ALL.len()];
             for (bci, kind) in &mixed.sites {
-                kinds[*kind as usize] += rule.executions(&profile.methods[method as usize], profile.nodes.counters_of(node), gone, *bci);
+                kinds[*kind as usize] +=
+                    rule.executions(&profile.methods[method as usize], profile.nodes.counters_of(node), gone, *bci);
             }
             // Executions that called nobody recorded: on null, or of a native method. Statically bound ones cannot have.
             let mut surplus = kinds.iter().sum::<u64>().saturating_sub(mixed.calls);
-            for kind in [InvokeKind::Virtual, InvokeKind::Interface, InvokeKind::Dynamic, InvokeKind::Special, InvokeKind::Static] {
+            for kind in [InvokeKind::Virtual, InvokeKind::Interface, InvokeKind::Dynamic, InvokeKind::Special, InvokeKind::Static]
+            {
                 let less = surplus.min(kinds[kind as usize]);
                 kinds[kind as usize] -= less;
                 surplus -= less;

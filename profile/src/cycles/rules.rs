@@ -1,11 +1,11 @@
 //! Per method, how its counters and departures become cycles.
 
+use super::EvaluateError;
 use crate::code::{CodeError, Costs, for_each_method};
 use crate::flow::EdgeKind;
 use crate::model::{Departure, Level, Method, Profile};
 use crate::recover::{Recovery, Weights};
 use crate::target::{CycleEstimator, InvokeKind, TargetError};
-use super::EvaluateError;
 use cprof_instrument::classfile::instructions::{Instruction, Instructions};
 use cprof_instrument::classfile::opcode::op;
 

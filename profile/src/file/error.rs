@@ -24,7 +24,9 @@ pub enum ReadError {
         found: String,
     },
     /// Its end is missing.
-    #[error("{path} is cut short: it begins as a profile, but after {bytes} bytes its directory is missing. Copy it again, or record again")]
+    #[error(
+        "{path} is cut short: it begins as a profile, but after {bytes} bytes its directory is missing. Copy it again, or record again"
+    )]
     Truncated {
         /// The file.
         path: PathBuf,
@@ -32,7 +34,9 @@ pub enum ReadError {
         bytes: u64,
     },
     /// Another version of the format.
-    #[error("{path} is a profile of format version {found}, this cprof reads version {reads}. Use cprof {written_by}, which wrote it")]
+    #[error(
+        "{path} is a profile of format version {found}, this cprof reads version {reads}. Use cprof {written_by}, which wrote it"
+    )]
     Version {
         /// The file.
         path: PathBuf,
@@ -78,9 +82,13 @@ pub struct WriteError {
 impl WriteError {
     pub(super) fn new(path: PathBuf, error: io::Error) -> WriteError {
         let way_out = match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space, or name a file on another disk with out=",
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "free some space, or name a file on another disk with out="
+            }
             io::ErrorKind::NotFound => "create the directory, or name another file with out=",
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "name a file in a writable directory with out=",
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                "name a file in a writable directory with out="
+            }
             _ => "name another file with out=",
         };
         WriteError { path, error, way_out }

@@ -1,8 +1,8 @@
 //! Reading, with every length, number and reference checked.
 
+use super::ReadError;
 use super::columns::ColumnReader;
 use super::header::{Counts, ENTRY, FORMAT, Header, VERSION};
-use super::ReadError;
 use crate::cache::CacheSpec;
 use crate::flow::{Block, Edge, EdgeKind, Flow};
 use crate::model::{
@@ -75,7 +75,9 @@ fn describe(start: &[u8]) -> String {
     let kind = kinds.iter().find(|(magic, _)| start.starts_with(magic));
     match (kind, std::str::from_utf8(start)) {
         (Some((_, what)), _) => format!("it is {what}"),
-        (None, Ok(text)) if !text.contains('\0') => format!("it begins with the text {:?}", text.chars().take(20).collect::<String>()),
+        (None, Ok(text)) if !text.contains('\0') => {
+            format!("it begins with the text {:?}", text.chars().take(20).collect::<String>())
+        }
         _ => format!("it begins with the bytes {:02x?}", &start[..start.len().min(8)]),
     }
 }
@@ -89,7 +91,8 @@ fn other_version(header: &[u8], path: &Path) -> Option<ReadError> {
 }
 
 fn contents<R: Read + Seek>(r: &mut ColumnReader<'_, R>, header: Header) -> Result<Profile, ReadError> {
-    let Counts { strings, classes, methods, blocks, edges, natives, native_sites, threads, nodes, departures, gaps } = header.counts;
+    let Counts { strings, classes, methods, blocks, edges, natives, native_sites, threads, nodes, departures, gaps } =
+        header.counts;
     let strings = Strings::read(r, strings as usize)?;
     let mut profile = Profile { run: header.run, warnings: header.warnings, ..Profile::default() };
     let gap_list = r.bytes("gaps.json", u64::MAX)?;
@@ -186,7 +189,12 @@ fn read_classes<R: Read + Seek>(r: &mut ColumnReader<'_, R>, strings: &Strings, 
     Ok(classes)
 }
 
-fn read_flows<R: Read + Seek>(r: &mut ColumnReader<'_, R>, methods: usize, blocks: usize, edges: usize) -> Result<Vec<Flow>, ReadError> {
+fn read_flows<R: Read + Seek>(
+    r: &mut ColumnReader<'_, R>,
+    methods: usize,
+    blocks: usize,
+    edges: usize,
+) -> Result<Vec<Flow>, ReadError> {
     let counters: Vec<u16> = r.column("methods/counters.u16", methods)?;
     let block_counts: Vec<u16> = r.column("methods/blocks.u16", methods)?;
     let edge_counts: Vec<u32> = r.column("methods/edges.u32", methods)?;
@@ -219,12 +227,18 @@ fn read_flows<R: Read + Seek>(r: &mut ColumnReader<'_, R>, methods: usize, block
     Ok(flows)
 }
 
-fn read_native_sites<R: Read + Seek>(r: &mut ColumnReader<'_, R>, count: usize, methods: u32, natives: u32) -> Result<Vec<NativeSite>, ReadError> {
+fn read_native_sites<R: Read + Seek>(
+    r: &mut ColumnReader<'_, R>,
+    count: usize,
+    methods: u32,
+    natives: u32,
+) -> Result<Vec<NativeSite>, ReadError> {
     let method: Vec<u32> = r.column("native_sites/method.u32", count)?;
     let bci: Vec<u16> = r.column("native_sites/bci.u16", count)?;
     let native: Vec<u32> = r.column("native_sites/native.u32", count)?;
     let dynamic: Vec<u8> = r.column("native_sites/dynamic.u8", count)?;
-    let sites = (0..count).map(|i| NativeSite { method: method[i], bci: bci[i].into(), native: native[i], dynamic: dynamic[i] != 0 });
+    let sites =
+        (0..count).map(|i| NativeSite { method: method[i], bci: bci[i].into(), native: native[i], dynamic: dynamic[i] != 0 });
     let sites: Vec<NativeSite> = sites.collect();
     if !sites.is_sorted_by_key(|s| s.method) || sites.iter().any(|s| s.method >= methods || s.native >= natives) {
         return Err(r.damaged("its native call sites are out of order, or refer to methods that do not exist"));
@@ -269,7 +283,8 @@ fn read_nodes<R: Read + Seek>(r: &mut ColumnReader<'_, R>, profile: &Profile, co
         if begins {
             first = node;
         }
-        let fits = if method == special::ROOT { begins && parent == node } else { !begins && i > 0 && parent >= first && parent < node };
+        let fits =
+            if method == special::ROOT { begins && parent == node } else { !begins && i > 0 && parent >= first && parent < node };
         let Some(counters) = counters_of(profile, method).filter(|_| fits) else {
             return Err(r.damaged(format!("its context {i} has a method or parent that does not exist")));
         };

@@ -1,8 +1,8 @@
 //! Writing.
 
+use super::WriteError;
 use super::columns::{ColumnWriter, FAST};
 use super::header::{ENTRY, Header};
-use super::WriteError;
 use crate::model::{Profile, level_number};
 use rustc_hash::FxHashMap;
 use std::fs::{self, File, OpenOptions};
@@ -124,9 +124,8 @@ pub fn write_to<W: Write + Seek>(out: W, profile: &Profile) -> io::Result<W> {
     w.column("native_sites/dynamic.u8", p.native_sites.iter().map(|s| u8::from(s.dynamic)))?;
 
     w.column("threads/name.u32", thread_name.into_iter())?;
-    let flags = |t: &crate::model::Thread| {
-        u8::from(t.similar_names) | u8::from(t.other_names) << 1 | u8::from(t.virtual_threads) << 2
-    };
+    let flags =
+        |t: &crate::model::Thread| u8::from(t.similar_names) | u8::from(t.other_names) << 1 | u8::from(t.virtual_threads) << 2;
     w.column("threads/flags.u8", p.threads.iter().map(flags))?;
     w.column("threads/leases.u32", p.threads.iter().map(|t| t.leases))?;
     w.column("threads/first_node.u32", p.threads.iter().map(|t| t.first_node))?;

@@ -129,7 +129,9 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
     for chunk in &chunks {
         if scan.chunk(chunk).is_none() {
             let at = chunk.at;
-            scan.capture.warnings.push(format!("the chunk at byte {at} of the recording is damaged; its contexts are incomplete"));
+            scan.capture
+                .warnings
+                .push(format!("the chunk at byte {at} of the recording is damaged; its contexts are incomplete"));
         }
     }
     let Scan { orphans, mut capture, .. } = scan;

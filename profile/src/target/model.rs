@@ -160,7 +160,10 @@ impl Model {
             let missing: Vec<&str> =
                 space.all().filter(|&n| !self.costs.contains_key(&key(space, n))).map(|n| space.name(n)).collect();
             if !missing.is_empty() {
-                return at(first, format!("{table} gives no cost for {}; \"*\" stands for all that have no key", missing.join(", ")));
+                return at(
+                    first,
+                    format!("{table} gives no cost for {}; \"*\" stands for all that have no key", missing.join(", ")),
+                );
             }
         }
         if self.load[0].is_empty() != self.load[1].is_empty() {
@@ -170,7 +173,8 @@ impl Model {
     }
 
     fn check_names(&self) -> Result<(), TargetError> {
-        let costs = self.costs.iter().map(|((space, _), terms)| (*space != Space::Bytecodes as u8, !self.load[0].is_empty(), terms));
+        let costs =
+            self.costs.iter().map(|((space, _), terms)| (*space != Space::Bytecodes as u8, !self.load[0].is_empty(), terms));
         let load = self.load.iter().map(|terms| (true, false, terms));
         for (in_call, has_load, terms) in costs.chain(load) {
             for formula in terms {
@@ -196,7 +200,10 @@ impl Model {
                     }
                     let hint = if name == "l" && in_call { "; l needs a [load] table" } else { "" };
                     let known = if known.is_empty() { "none at all".to_owned() } else { known.join(", ") };
-                    return at(&place, format!("the formula uses {name}, which is not among the names it may use: {known}{hint}"));
+                    return at(
+                        &place,
+                        format!("the formula uses {name}, which is not among the names it may use: {known}{hint}"),
+                    );
                 }
             }
         }

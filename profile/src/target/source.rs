@@ -76,7 +76,11 @@ impl Reader<'_> {
         let at = (0..=at.min(self.text.len())).rev().find(|&at| self.text.is_char_boundary(at)).unwrap_or(0);
         let before = &self.text[..at];
         let line_start = before.rfind('\n').map_or(0, |n| n + 1);
-        Place { file: self.file.to_owned(), line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+        Place {
+            file: self.file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
     }
 
     fn error<T>(&self, span: Range<usize>, message: impl Into<String>) -> Result<T, TargetError> {
@@ -117,10 +121,16 @@ impl Reader<'_> {
             DeValue::Integer(_) => (self.integer(name, item)?.to_string(), span.start),
             DeValue::String(text) => {
                 // Behind the quote; three of them in a multi-line text.
-                let quotes = if self.text[span.start..].starts_with("\"\"\"") || self.text[span.start..].starts_with("'''") { 3 } else { 1 };
+                let quotes = if self.text[span.start..].starts_with("\"\"\"") || self.text[span.start..].starts_with("'''") {
+                    3
+                } else {
+                    1
+                };
                 (text.to_string(), span.start + quotes)
             }
-            other => return self.error(span, format!("{name} must be a number or a formula in quotes, not {}", other.type_str())),
+            other => {
+                return self.error(span, format!("{name} must be a number or a formula in quotes, not {}", other.type_str()));
+            }
         };
         let body = text.trim_start();
         let relative = matches!(item.get_ref(), DeValue::String(_)) && body.starts_with(['+', '-']);
@@ -129,12 +139,30 @@ impl Reader<'_> {
             place: Some(self.place(inner + skipped + e.at)),
             message: format!("in the formula of {name}: {}", e.message),
         })?;
-        Ok(Formula { text: body.trim_end().to_owned(), expression, relative, estimated, source: source.to_owned(), place: self.place(inner + skipped) })
+        Ok(Formula {
+            text: body.trim_end().to_owned(),
+            expression,
+            relative,
+            estimated,
+            source: source.to_owned(),
+            place: self.place(inner + skipped),
+        })
     }
 }
 
 const TOP: [&str; 13] = [
-    "base", "title", "accuracy", "gaps", "word_bytes", "sources", "parameters", "cache", "load", "bytecodes", "software", "invoke",
+    "base",
+    "title",
+    "accuracy",
+    "gaps",
+    "word_bytes",
+    "sources",
+    "parameters",
+    "cache",
+    "load",
+    "bytecodes",
+    "software",
+    "invoke",
     "return",
 ];
 
@@ -195,9 +223,13 @@ fn read_gaps(reader: &Reader, item: &Item, model: &mut Source) -> Result<(), Tar
 fn read_parameters(reader: &Reader, item: &Item, model: &mut Source) -> Result<(), TargetError> {
     for (key, item) in reader.table("[parameters]", item)? {
         let name = key.get_ref().to_string();
-        let word = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let word =
+            name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !word || ["n", "l", "miss", "max", "min", "ceildiv"].contains(&name.as_str()) {
-            return reader.error(key.span(), format!("{name:?} cannot be a parameter's name; n, l and miss are given, others are letters, digits and _"));
+            return reader.error(
+                key.span(),
+                format!("{name:?} cannot be a parameter's name; n, l and miss are given, others are letters, digits and _"),
+            );
         }
         let mut parameter = Parameter { value: 0, about: String::new(), place: reader.place(key.span().start) };
         match item.get_ref() {
@@ -332,7 +364,8 @@ fn add(
     if let Some(other) = model.costs.iter().find(|c| (c.0, c.1) == (space, number)) {
         let name = space.name(number);
         let lines = (other.2.place.line, formula.place.line);
-        return reader.error(key.span(), format!("{name} has two costs in this file, in line {} and in line {}", lines.0, lines.1));
+        return reader
+            .error(key.span(), format!("{name} has two costs in this file, in line {} and in line {}", lines.0, lines.1));
     }
     model.costs.push((space, number, formula));
     Ok(())

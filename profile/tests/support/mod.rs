@@ -93,9 +93,15 @@ pub fn demo() -> Recording {
     let work = main.methodref("demo/Main", "work", "(I)V");
     let nap = main.methodref("java/lang/Thread", "yield", "()V");
     // 0 iconst_1, 1 invokestatic work, 4 goto 7, 7 return
-    main.method("main", "([Ljava/lang/String;)V", 0x0009, &[op::ICONST_1, op::INVOKESTATIC, work[0], work[1], op::GOTO, 0, 3, op::RETURN]);
+    main.method(
+        "main",
+        "([Ljava/lang/String;)V",
+        0x0009,
+        &[op::ICONST_1, op::INVOKESTATIC, work[0], work[1], op::GOTO, 0, 3, op::RETURN],
+    );
     // 0 iload_0, 1 ifeq 13, 4 invokestatic yield, 7 iinc 0 -1, 10 goto 0, 13 return
-    let loops = [op::ILOAD_0, op::IFEQ, 0, 12, op::INVOKESTATIC, nap[0], nap[1], op::IINC, 0, 255, op::GOTO, 255, 246, op::RETURN];
+    let loops =
+        [op::ILOAD_0, op::IFEQ, 0, 12, op::INVOKESTATIC, nap[0], nap[1], op::IINC, 0, 255, op::GOTO, 255, 246, op::RETURN];
     main.method("work", "(I)V", 0x0009, &loops);
     let ids = recording.class(main.finish(), false, Level::Precise);
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cprof_instrument::abi::{self, node};
-use cprof_instrument::{WovenMethod, Woven};
+use cprof_instrument::{Woven, WovenMethod};
 
 use super::interpreter::{Observer, Value};
 

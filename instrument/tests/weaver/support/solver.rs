@@ -20,8 +20,7 @@ pub fn solve(plan: &Plan, counters: &[u64], departures: &BTreeMap<u32, u64>) -> 
     for (&bci, &number) in departures {
         left[block_of(plan, bci)] += number as i64;
     }
-    let mut known: Vec<Option<i64>> =
-        plan.edges.iter().map(|e| e.counter.map(|c| counters[usize::from(c)] as i64)).collect();
+    let mut known: Vec<Option<i64>> = plan.edges.iter().map(|e| e.counter.map(|c| counters[usize::from(c)] as i64)).collect();
     // An equation per vertex: what comes in − what goes out = departures; for EXIT the departures come in.
     let mut ends = vec![Vec::new(); exit + 1];
     for (e, edge) in plan.edges.iter().enumerate().filter(|(_, edge)| edge.from != edge.to) {

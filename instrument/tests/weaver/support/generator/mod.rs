@@ -33,12 +33,8 @@ impl Signature {
 /// A class named `T` whose method 0 is `static int m(int, int, long)`. `size` (1 …) bounds the number of methods and blocks.
 /// `None` where a method came out too long for its jumps.
 pub fn class(random: &mut Random, size: usize) -> Option<Vec<u8>> {
-    let mut signatures = vec![Signature {
-        name: "m".into(),
-        parameters: vec!['I', 'I', 'J'],
-        is_static: true,
-        is_constructor: false,
-    }];
+    let mut signatures =
+        vec![Signature { name: "m".into(), parameters: vec!['I', 'I', 'J'], is_static: true, is_constructor: false }];
     for k in 0..random.below(size.min(4) + 1) {
         let is_constructor = random.percent(35);
         let mut parameters = vec!['I'; if is_constructor { k + 1 } else { 0 }];
