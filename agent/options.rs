@@ -61,6 +61,11 @@ const LEAST_MEMORY: u64 = 16 << 20;
 /// The largest: references in the arena are 32 bits wide in units of 8 bytes.
 const MOST_MEMORY: u64 = 30 << 30;
 
+/// Whether a word is the name of an option.
+fn is_option(word: &str) -> bool {
+    VALID.split(", ").any(|option| option.split('=').next() == Some(word))
+}
+
 impl Options {
     /// Parses the text after `=`; empty is all defaults.
     pub fn parse(text: &str) -> Result<Options, Wrong> {
@@ -87,7 +92,7 @@ impl Options {
             let (name, value) = match option.split_once('=') {
                 Some((name, value)) => (name, Some(value)),
                 // As in libcprof.so=jop,cache=4k/16.
-                None if position == 0 && option != "quiet" => ("target", Some(option)),
+                None if position == 0 && !is_option(option) => ("target", Some(option)),
                 None => (option, None),
             };
             let repeatable = matches!(name, "root" | "include" | "exclude");
@@ -220,6 +225,7 @@ mod tests {
     fn wrong_options_name_the_option_and_the_way_out() {
         for (text, names, way) in [
             ("colour=red", "colour", "bba=precise|block"),
+            ("jup,cache=4k/16", "jup", "jop"),
             ("bba=exact", "bba=exact", "precise or block"),
             ("sites", "sites", "needs a value"),
             ("quiet=yes", "quiet", "no value"),

@@ -5,6 +5,7 @@
 // exit: 3
 // roots: ExitDeep.hook
 // only: ExitDeep.measured
+// timing: java.lang.Thread.join(
 // expect: ExitDeep.down(I)I calls=101 thrown=0 bytecodes=604
 // expect: ExitDeep.hook()V calls=1 thrown=0 bytecodes=1
 // expect: ExitDeep.measured()I calls=1 thrown=0 bytecodes=2
