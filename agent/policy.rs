@@ -56,10 +56,10 @@ impl Policy {
         (self.include.is_empty() || any(&self.include)) && !any(&self.exclude)
     }
 
-    /// Whether the JVM adds methods to a class after its agents have seen it: HotSpot 17 gives JFR's event classes bodies for what they
-    /// inherit (jfrEventClassTransformer.cpp), JDK 25 no longer.
+    /// Whether the JVM adds methods to a class after its agents have seen it: HotSpot 17 and 25 give JFR's event classes bodies for what they
+    /// inherit (jfrEventClassTransformer.cpp).
     pub fn adds_methods(&self, class: &ClassFile<'_>) -> Option<&'static str> {
-        (self.feature < 25 && class.super_name() == Some(b"jdk/internal/event/Event")).then_some(EVENT_METHODS)
+        (class.super_name() == Some(b"jdk/internal/event/Event")).then_some(EVENT_METHODS)
     }
 
     /// What the policy says of one class.

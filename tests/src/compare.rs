@@ -35,6 +35,9 @@ const UNCERTAIN: &[&str] = &[
     "jdk.internal.reflect.Reflection.registerFilter(",
 ];
 
+/// What the JVM calls because an agent has changed a class (JDK 25, once per module): documented in docs/exactness.md.
+const BECAUSE_OF_AGENTS: &str = "jdk.internal.module.Modules.transformedByAgent(";
+
 /// The outcome of all comparisons.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -131,7 +134,7 @@ fn shown(tree: &Tree, program: &Program, report: &Report) -> Tree {
     let left_out = |method: &str| {
         report.gaps.iter().any(|(name, reason)| name == method || (reason.contains(FLIGHT_RECORDER) && added(name, method)))
     };
-    let tree = tree.below(&program.roots, left_out);
+    let tree = tree.below(&program.roots, left_out).without(|method| method.starts_with(BECAUSE_OF_AGENTS));
     let timing = program.timing.iter().map(String::as_str);
     let uncertain: Vec<&str> = UNCERTAIN.iter().copied().chain(timing).collect();
     tree.cut(|method| uncertain.iter().any(|prefix| method.starts_with(prefix)))

@@ -119,6 +119,17 @@ impl Tree {
         out
     }
 
+    /// Without some methods and what is below them.
+    pub fn without(&self, at: impl Fn(&str) -> bool) -> Tree {
+        let mut out = Tree::default();
+        let mut place = vec![Some(0); self.nodes.len()];
+        for (i, node) in self.nodes.iter().enumerate().skip(1) {
+            let method = &self.names[node.name];
+            place[i] = place[node.parent].filter(|_| !at(method)).map(|parent| out.add(parent, method, node.counts));
+        }
+        out
+    }
+
     /// Without what is below some methods, and without those methods' bytecodes.
     pub fn cut(&self, at: impl Fn(&str) -> bool) -> Tree {
         let mut out = Tree::default();

@@ -7,7 +7,7 @@ use cprof_tests::{build, run};
 
 /// Programs that do the same in each run.
 const PROGRAMS: &[&str] =
-    &["Finally", "Generated", "Leaves", "Loops", "Recursion", "Rethrow", "Straight", "Synchronized", "Threads"];
+    &["Cores", "Finally", "Generated", "Leaves", "Loops", "Recursion", "Rethrow", "Straight", "Synchronized"];
 /// Programs of the kind that the processors with such caches are built for.
 const EXAMPLES: &[&str] = &["LiftController", "MotorControl", "TcpStack"];
 
