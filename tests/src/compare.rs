@@ -125,6 +125,11 @@ pub fn all(bench: &Bench, modes: &[Mode]) -> Outcome {
     outcome
 }
 
+/// A tree without what may differ between two runs of one program.
+pub fn certain(tree: &Tree) -> Tree {
+    tree.cut(|method| UNCERTAIN.iter().any(|prefix| method.starts_with(prefix)))
+}
+
 /// The part of a tree that is compared.
 fn shown(tree: &Tree, program: &Program, report: &Report) -> Tree {
     let added = |class: &str, method: &str| {

@@ -1,22 +1,24 @@
 //! The same program gives the same counts every time.
 
 use cprof_tests::run::{Bench, Report};
-use cprof_tests::{OrFail, build, program, run};
+use cprof_tests::{OrFail, build, compare, program, run};
 
 const RUNS: usize = 5;
 
-/// Programs of one thread, that load classes, link lambdas, throw and recurse.
-const PROGRAMS: &[&str] = &["Lambdas", "ImplicitExceptions", "Recursion", "Reflection", "Streams"];
+/// Programs of one thread, that load classes, throw, recurse and concatenate strings.
+const PROGRAMS: &[&str] = &["ImplicitExceptions", "Recursion", "Finally", "Rethrow", "Loops"];
 
 #[test]
 fn five_runs_are_identical_below_main() {
     for bench in run::benches() {
         for program in program::all(bench.jdk.feature).iter().filter(|p| PROGRAMS.contains(&p.name.as_str())) {
             let reports: Vec<Report> = (0..RUNS).map(|run| counted(&bench, &program.name, run)).collect();
-            let first = &reports[0].tree;
+            // Which thread of the JVM first asks for an identity hash code is a race at its start (docs/exactness.md), and some
+            // tables of the JDK are ordered by such hash codes.
+            let first = &compare::certain(&reports[0].tree);
             assert!(first.len() > 1, "{} was not counted", program.name);
             for (i, other) in reports.iter().enumerate().skip(1) {
-                let difference = first.difference("first run", &other.tree, "another run");
+                let difference = first.difference("first run", &compare::certain(&other.tree), "another run");
                 assert!(
                     difference.is_none(),
                     "{} on {}, run {i}: {}",
