@@ -1,5 +1,6 @@
 // Shows: a real program: the JDK's XML parser reads a document, and its XSLT compiler compiles and runs a stylesheet over it.
 // alone
+// timing: java. jdk. sun.
 import java.io.StringReader;
 import java.io.StringWriter;
 import javax.xml.parsers.DocumentBuilderFactory;
