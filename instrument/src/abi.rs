@@ -85,7 +85,7 @@ pub mod header {
     pub const TREES: u64 = 40;
     /// u32: number of trees.
     pub const TREE_COUNT: u64 = 44;
-    /// u32 flags: bit 0 call sites are distinguished, bit 1 recursion=fold, bit 2 root= given, bit 3 overflow happened
+    /// u32: bits of [`super::flags`]
     pub const FLAGS: u64 = 48;
     /// u32: depth= (0: unlimited)
     pub const DEPTH: u64 = 52;
@@ -109,6 +109,18 @@ pub mod header {
     pub const FREE_LISTS: u64 = 64;
     /// 64 × u64: free lists of trees by thread-name hash: low 32 bits reference, high 32 bits a tag against ABA.
     pub const FREE_TREES: u64 = 512;
+}
+
+/// Bits of [`header::FLAGS`].
+pub mod flags {
+    /// Call sites are distinguished.
+    pub const SITES: u32 = 1;
+    /// `recursion=fold`
+    pub const FOLD: u32 = 1 << 1;
+    /// `root=` is given.
+    pub const ROOTS: u32 = 1 << 2;
+    /// Contexts were folded into an OVERFLOW node.
+    pub const OVERFLOW: u32 = 1 << 3;
 }
 
 /// The junk node and its size: room for the largest node.

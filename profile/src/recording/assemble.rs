@@ -6,8 +6,8 @@ use super::resolve::Hierarchy;
 use crate::code::text;
 use crate::file::{self, WriteError};
 use crate::flow::{Block, Edge, EdgeKind, Flow};
-use crate::model::{Class, Departure, Gap, Method, Misses, Nodes, Profile, RunFacts, Thread, special};
-use cprof_instrument::abi::kind;
+use crate::model::{Class, Departure, Gap, Method, Nodes, Profile, RunFacts, Thread, special};
+use cprof_instrument::abi::{flags, kind};
 use cprof_instrument::classfile::ClassFile;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
@@ -48,14 +48,11 @@ pub fn write(out: &Path, capture: Capture, log: &Log<'_>, run: RunFacts) -> Resu
 }
 
 /// Joins a capture with the classes it refers to. What does not fit together is left out and named in the warnings.
-pub fn assemble(capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profile {
-    const SITES: u32 = 1;
-    const FOLD: u32 = 2;
-    const OVERFLOW: u32 = 8;
+pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profile {
     run.lost_calls = capture.lost_calls;
-    run.sites = capture.flags & SITES != 0;
-    run.bounded = capture.flags & FOLD != 0 || capture.depth != 0;
-    run.folded = capture.flags & OVERFLOW != 0;
+    run.sites = capture.flags & flags::SITES != 0;
+    run.bounded = capture.flags & flags::FOLD != 0 || capture.depth != 0;
+    run.folded = capture.flags & flags::OVERFLOW != 0;
     let mut assembly = Assembly {
         log,
         hierarchy: Hierarchy::new(log),
@@ -64,7 +61,7 @@ pub fn assemble(capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profile {
         methods: FxHashMap::default(),
         misfits: FxHashMap::default(),
     };
-    assembly.nodes(&capture);
+    assembly.nodes(&mut capture);
     assembly.gaps();
     let Assembly { mut profile, hierarchy, misfits, .. } = assembly;
     profile.natives = hierarchy.found;
@@ -92,35 +89,29 @@ struct Assembly<'l, 'a> {
 }
 
 impl<'a> Assembly<'_, 'a> {
-    /// Takes over the nodes, but for what ran outside the root= methods.
-    fn nodes(&mut self, capture: &Capture) {
+    /// Takes over the nodes, but for what ran outside the root= methods. In place, as there may be millions: a node moves towards
+    /// the beginning, or stays.
+    fn nodes(&mut self, capture: &mut Capture) {
         const OUTSIDE: u32 = u32::MAX;
         const MISFIT: u32 = u32::MAX - 1;
         let count = capture.nodes();
-        self.profile.caches.clone_from(&capture.caches);
-        self.profile.misses = vec![Misses::default(); capture.caches.len()];
         let mut new_index = vec![OUTSIDE; count];
-        let mut nodes = Nodes { starts: vec![0], ..Nodes::default() };
-        nodes.method.reserve(count);
-        nodes.parent.reserve(count);
-        nodes.starts.reserve(count);
-        nodes.counters.reserve(capture.counters.len());
-        let mut trees = capture.trees.iter().peekable();
+        let mut trees = std::mem::take(&mut capture.trees).into_iter().peekable();
+        let (mut kept, mut kept_counters) = (0, 0);
         for old in 0..count {
-            let counters = &capture.counters[capture.starts[old]..capture.starts[old + 1]];
+            let counters = capture.starts[old]..capture.starts[old + 1];
             if let Some(tree) = trees.next_if(|t| t.first_node as usize == old) {
                 self.profile.threads.push(Thread {
-                    name: tree.name.clone(),
+                    name: tree.name,
                     similar_names: tree.flags & 2 != 0,
                     other_names: tree.flags & 4 != 0,
                     virtual_threads: tree.flags & 8 != 0,
                     leases: tree.leases,
-                    first_node: nodes.method.len() as u32,
+                    first_node: kept as u32,
                 });
             }
-            let index = nodes.method.len() as u32;
             let (method, parent) = match capture.what[old] {
-                kind::ROOT => (special::ROOT, index),
+                kind::ROOT => (special::ROOT, kept as u32),
                 kind::OUTSIDE => continue,
                 what => {
                     let parent = new_index[capture.parent[old] as usize];
@@ -145,27 +136,48 @@ impl<'a> Assembly<'_, 'a> {
                     }
                 }
             };
-            new_index[old] = index;
-            for (i, misses) in self.profile.misses.iter_mut().enumerate() {
-                let captured = capture.misses.get(i);
-                misses.entry.push(captured.and_then(|c| c.entry.get(old)).copied().unwrap_or(0));
-                misses.returns.push(captured.and_then(|c| c.returns.get(old)).copied().unwrap_or(0));
+            new_index[old] = kept as u32;
+            capture.what[kept] = method;
+            capture.parent[kept] = parent;
+            if let Some(&site) = capture.site.get(old) {
+                capture.site[kept] = site;
             }
-            nodes.method.push(method);
-            nodes.parent.push(parent);
-            if self.profile.run.sites {
-                nodes.site.push(capture.site[old]);
+            for misses in &mut capture.misses {
+                misses.entry[kept] = misses.entry[old];
+                misses.returns[kept] = misses.returns[old];
             }
-            nodes.counters.extend_from_slice(counters);
-            nodes.starts.push(nodes.counters.len());
+            let size = counters.len();
+            if counters.start != kept_counters {
+                capture.counters.copy_within(counters, kept_counters);
+            }
+            kept += 1;
+            kept_counters += size;
+            capture.starts[kept] = kept_counters;
         }
-        self.profile.nodes = nodes;
-        self.profile.departures.reserve(capture.departures.len());
+        let mut departures = Vec::with_capacity(capture.departures.len());
         for &(node, place, count) in &capture.departures {
             let node = new_index[node as usize];
             if node < MISFIT {
-                self.profile.departures.push(Departure { node, bci: place.bci, kind: place.kind, count });
+                departures.push(Departure { node, bci: place.bci, kind: place.kind, count });
             }
+        }
+        self.profile.departures = departures;
+        let mut method = std::mem::take(&mut capture.what);
+        let mut parent = std::mem::take(&mut capture.parent);
+        let mut site = std::mem::take(&mut capture.site);
+        let mut starts = std::mem::take(&mut capture.starts);
+        let mut counters = std::mem::take(&mut capture.counters);
+        method.truncate(kept);
+        parent.truncate(kept);
+        site.truncate(kept);
+        starts.truncate(kept + 1);
+        counters.truncate(kept_counters);
+        self.profile.nodes = Nodes { method, parent, site, starts, counters };
+        self.profile.caches = std::mem::take(&mut capture.caches);
+        self.profile.misses = std::mem::take(&mut capture.misses);
+        for misses in &mut self.profile.misses {
+            misses.entry.truncate(kept);
+            misses.returns.truncate(kept);
         }
     }
 

@@ -5,11 +5,11 @@
 //! no recursion however deep the tree.
 
 use super::memory::{Memory, Window};
+use super::places::Places;
 use super::stacks::{self, Stack};
 use crate::cache::{CacheKind, CacheSpec, Scope};
 use crate::model::{DepartureKind, Misses};
-use cprof_instrument::abi::{self, header, kind, node, root};
-use rustc_hash::FxHashMap;
+use cprof_instrument::abi::{self, flags, header, kind, node, root};
 use std::time::Duration;
 use thiserror::Error;
 
@@ -26,7 +26,7 @@ pub struct Capture {
     pub misses: Vec<Misses>,
     /// What was wrong with the arena.
     pub warnings: Vec<String>,
-    /// Bits of `abi::header::FLAGS`.
+    /// Bits of `abi::flags`.
     pub(super) flags: u32,
     pub(super) depth: u32,
     /// Reference of each node in the arena.
@@ -35,14 +35,14 @@ pub struct Capture {
     pub(super) what: Vec<u32>,
     /// Index of the parent; a root's is itself.
     pub(super) parent: Vec<u32>,
+    /// Empty where sites are merged.
     pub(super) site: Vec<u32>,
     pub(super) counters: Vec<u64>,
     /// Where each node's counters begin, and the end of the last.
     pub(super) starts: Vec<usize>,
     /// Node, where, how often; in order, each pair once.
     pub(super) departures: Vec<(u32, Where, i64)>,
-    /// Node index by reference.
-    pub(super) index: FxHashMap<u32, u32>,
+    pub(super) places: Places,
 }
 
 /// A tree as the runtime labelled it.
@@ -125,6 +125,7 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
     let lanes = word(header::LANES)?;
     capture.caches = caches(mem, lanes).ok_or(CaptureError::Caches)?;
     capture.misses = vec![Misses::default(); capture.caches.len()];
+    capture.places = Places::new(top);
     let mut scan = Scan { mem, window: Window::new(mem), table, orphans: 0, lanes, capture };
     for chunk in &chunks {
         if scan.chunk(chunk).is_none() {
@@ -275,11 +276,13 @@ impl Scan<'_> {
         let c = &mut self.capture;
         let reference = u32::try_from(at / abi::UNIT).ok()?;
         let index = c.what.len() as u32;
-        c.index.insert(reference, index);
+        c.places.insert(reference, index);
         c.reference.push(reference);
         c.what.push(kind::ROOT);
         c.parent.push(index);
-        c.site.push(0);
+        if c.flags & flags::SITES != 0 {
+            c.site.push(0);
+        }
         c.starts.push(c.counters.len());
         for misses in &mut c.misses {
             misses.entry.push(0);
@@ -304,16 +307,18 @@ impl Scan<'_> {
         let parent = self.window.u32(at + node::PARENT)?;
         let departures = self.window.u32(at + node::DEPARTURES)?;
         let c = &mut self.capture;
-        let Some(&parent) = c.index.get(&parent) else {
+        let Some(parent) = c.places.get(parent, &c.reference) else {
             self.orphans += 1;
             return Some(());
         };
         let index = c.what.len() as u32;
-        c.index.insert(reference, index);
+        c.places.insert(reference, index);
         c.reference.push(reference);
         c.what.push(what);
         c.parent.push(parent);
-        c.site.push(site);
+        if c.flags & flags::SITES != 0 {
+            c.site.push(site);
+        }
         self.window.u64s(at + counters, count, &mut c.counters)?;
         c.starts.push(c.counters.len());
         if self.lanes > 0 {
@@ -386,6 +391,11 @@ impl Capture {
         self.what.len()
     }
 
+    /// The node at a reference in the arena.
+    pub(super) fn node_at(&self, reference: u32) -> Option<u32> {
+        self.places.get(reference, &self.reference)
+    }
+
     /// Takes away what was counted between two earlier captures of the same arena: a stretch in which counting was
     /// paused. Frames that were active then leave departures at the pause, and negative ones where they went on.
     pub fn minus(&mut self, later: &Capture, earlier: &Capture) {
@@ -396,7 +406,7 @@ impl Capture {
 
     fn add(&mut self, other: &Capture, sign: i64) {
         for (i, reference) in other.reference.iter().enumerate() {
-            let Some(&mine) = self.index.get(reference) else { continue };
+            let Some(mine) = self.node_at(*reference) else { continue };
             let node = mine as usize;
             let mine = self.starts[node]..self.starts[node + 1];
             let theirs = other.starts[i]..other.starts[i + 1];
@@ -412,7 +422,7 @@ impl Capture {
             }
         }
         for &(node, place, count) in &other.departures {
-            if let Some(&mine) = self.index.get(&other.reference[node as usize]) {
+            if let Some(mine) = self.node_at(other.reference[node as usize]) {
                 self.departures.push((mine, place, sign * count));
             }
         }

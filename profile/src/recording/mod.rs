@@ -7,6 +7,7 @@ mod assemble;
 mod capture;
 pub mod log;
 mod memory;
+mod places;
 mod resolve;
 mod stacks;
 

@@ -5,7 +5,7 @@
 
 use super::capture::{Capture, Where};
 use crate::model::DepartureKind;
-use cprof_instrument::abi::kind;
+use cprof_instrument::abi::{flags, kind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A thread's active frames.
@@ -26,10 +26,6 @@ pub struct Frame {
     pub bci: u32,
 }
 
-const SITES: u32 = 1;
-const FOLD: u32 = 2;
-const ROOTS: u32 = 4;
-
 /// Adds a departure for each frame.
 pub(super) fn place(capture: &mut Capture, stacks: &[Stack]) {
     let methods: FxHashSet<u32> = stacks.iter().flat_map(|s| &s.frames).map(|f| f.method).collect();
@@ -39,7 +35,8 @@ pub(super) fn place(capture: &mut Capture, stacks: &[Stack]) {
     let mut children: FxHashMap<(u32, u32, u32), u32> = FxHashMap::default();
     for (i, what) in capture.what.iter().enumerate() {
         if methods.contains(what) {
-            children.insert((capture.parent[i], *what, capture.site[i]), i as u32);
+            let site = capture.site.get(i).copied().unwrap_or(0);
+            children.insert((capture.parent[i], *what, site), i as u32);
         }
     }
     let mut departures = Vec::new();
@@ -49,7 +46,7 @@ pub(super) fn place(capture: &mut Capture, stacks: &[Stack]) {
             unplaced += stack.frames.len();
             continue;
         };
-        let find = |reference: u32| capture.index.get(&reference).copied();
+        let find = |reference: u32| capture.node_at(reference);
         let walk = Walk {
             capture,
             children: &children,
@@ -60,7 +57,7 @@ pub(super) fn place(capture: &mut Capture, stacks: &[Stack]) {
         let mut p = walk.root;
         let mut bci = None;
         for frame in &stack.frames {
-            let site = if capture.flags & SITES == 0 { 0 } else { bci.map_or(0, |b: u32| b + 1) };
+            let site = if capture.flags & flags::SITES == 0 { 0 } else { bci.map_or(0, |b: u32| b + 1) };
             match walk.step(p, frame.method, site) {
                 Some(node) => {
                     let place = Where { bci: frame.bci, kind: DepartureKind::Active };
@@ -110,7 +107,7 @@ impl Walk<'_> {
     fn step(&self, p: u32, method: u32, site: u32) -> Option<u32> {
         let mut p = p;
         let outside = |n: u32| self.capture.what[n as usize] == kind::OUTSIDE;
-        if self.capture.flags & ROOTS != 0 && (p == self.root || self.ancestors(p).any(outside)) {
+        if self.capture.flags & flags::ROOTS != 0 && (p == self.root || self.ancestors(p).any(outside)) {
             // Only methods named by root= are children of the tree's root.
             match self.marked(Some(self.root), method, site) {
                 Some(_) => p = self.root,
@@ -120,7 +117,7 @@ impl Walk<'_> {
                 }
             }
         }
-        if self.capture.flags & FOLD != 0
+        if self.capture.flags & flags::FOLD != 0
             && let Some(same) = self.ancestors(p).find(|&n| self.capture.what[n as usize] == method)
         {
             return Some(same);

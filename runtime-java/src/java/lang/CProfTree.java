@@ -13,27 +13,45 @@ final class CProfTree {
 
     private CProfTree() {}
 
-    /** The node for a call of {@code mid} from {@code p} when p's slot has another: folding rules, index, new node. */
+    /**
+     * The node for a call of {@code mid} from {@code p} when p's first slot for it has another.
+     *
+     * <p>A child is in one of its two slots or in the tree's index. Slots are filled and never emptied, so as long as one of
+     * them is free the child cannot exist: most contexts have few callees, and are made without a look at the index.
+     * Where the folding rules may lead elsewhere than to a child of p, every node is in the index, and slots are a cache.
+     */
     @DontInline @Hidden static long miss(long p, int mid, boolean isRoot) {
         Unsafe u = unsafe;
         if (p == JUNK_NODE) return junk(u, mid);
         Thread t = Thread.currentThread();
         long r = u.getLong(t, tree);
-        boolean early = p == EARLY_NODE;
         if (r == 0) {
             r = CProfThreads.lease(t);
             if (r == JUNK_NODE) return junk(u, mid);
         }
-        if (early) p = r;
-        int site = sites == 2 ? u.getInt(null, p + CURRENT_SITE) : 0;
-        if (!early) {
-            long c = at(u.getInt(null, second(u, p, mid)));
+        if (p == EARLY_NODE) {
+            p = r;
+            long c = child(u, p, mid);
             if (matches(u, p, c, mid)) return c;
         }
-        long c = target(u, r, p, mid, site, isRoot);
+        int site = sites == 2 ? u.getInt(null, p + CURRENT_SITE) : 0;
+        long second = second(p, mid, site);
+        long c = at(u.getInt(null, second));
+        if (matches(u, p, c, mid)) return c;
+        long first = first(p, mid, site);
+        long free = u.getInt(null, first) == 0 ? first : u.getInt(null, second) == 0 ? second : 0;
+        c = 0;
+        if (free != 0 && direct() && mayGrow(u)) c = make(u, r, p, mid, site, false, false);
+        if (c == 0) c = target(u, r, p, mid, site, isRoot);
         if (c == JUNK_NODE) return junk(u, mid);
-        if (!early) remember(u, p, c, mid);
+        if (free != 0) u.putIntVolatile(null, free, ref(c));
+        else if (often(u, c, mid)) promote(u, r, p, c, first);
         return c;
+    }
+
+    /** Whether a call's node is always a child of the caller's node (or where that overflowed, below the OVERFLOW node). */
+    @Hidden private static boolean direct() {
+        return roots != 2 && fold != 2 && depth == 0;
     }
 
     /** The junk node; for a leaf, an address from which a leaf's counters are the junk node's and no slots. */
@@ -47,22 +65,31 @@ final class CProfTree {
         return BASE + ((long) mid << 3) + METHODS;
     }
 
-    /**
-     * Puts a child into a slot of its caller's node. Each child has two slots it may be in; one that loses its first slot moves
-     * to its second, so that two children with the same first slot do not drive each other out on every call.
-     */
-    @Hidden private static void remember(Unsafe u, long p, long c, int mid) {
-        long first = slot(u, p, mid);
+    /** True at every eighth call of a node: which are called often get slots soon, and callees in turn do not drive each other out. */
+    @Hidden private static boolean often(Unsafe u, long c, int mid) {
+        return (u.getLong(null, c + (u.getInt(null, method(mid)) < 0 ? LEAF_COUNTERS : COUNTERS)) & 7) == 0;
+    }
+
+    /** Puts a child into its first slot; what was there moves to its other slot, and what was there to the index. */
+    @Hidden private static void promote(Unsafe u, long r, long p, long c, long first) {
         int before = u.getInt(null, first);
-        if (before != 0) {
-            long second = second(u, p, mid);
-            if (u.getInt(null, second) == 0) {
-                u.putIntVolatile(null, second, ref(c));
-                return;
-            }
-            u.putIntVolatile(null, second(u, p, u.getInt(null, at(before))), before);
-        }
+        int mid = u.getInt(null, at(before));
+        int site = u.getInt(null, at(before) + SITE);
+        long other = first(p, mid, site);
+        if (other == first) other = second(p, mid, site);
+        int last = u.getInt(null, other);
+        if (last != 0 && !indexed(u, r, at(last))) return;
+        u.putIntVolatile(null, other, before);
         u.putIntVolatile(null, first, ref(c));
+    }
+
+    /** Sees to it that a node is in the index; false when there is no room. */
+    @Hidden private static boolean indexed(Unsafe u, long r, long c) {
+        if (find(u, r, parent(u, c), u.getInt(null, c), u.getInt(null, c + SITE)) == c) return true;
+        long index = roomy(u, r, false);
+        if (index == 0) return false;
+        insert(u, r, index, c);
+        return true;
     }
 
     @Hidden private static long target(Unsafe u, long r, long p, int mid, int site, boolean isRoot) {
@@ -80,14 +107,14 @@ final class CProfTree {
         long c = find(u, r, parent, mid, site);
         if (c != 0) return c;
         if (mayGrow(u)) {
-            c = make(u, r, parent, mid, site, false);
+            c = make(u, r, parent, mid, site, false, true);
             if (c != 0) return c;
         }
         overflowed(u);
         parent = marker(u, r, ROOT_OVERFLOW, KIND_OVERFLOW);
         if (parent == 0) return lost(u);
         c = find(u, r, parent, mid, site);
-        if (c == 0) c = make(u, r, parent, mid, site, true);
+        if (c == 0) c = make(u, r, parent, mid, site, true, true);
         return c != 0 ? c : lost(u);
     }
 
@@ -127,11 +154,11 @@ final class CProfTree {
         }
     }
 
-    /** A new node, in the index; 0 when there is no room. */
-    @Hidden private static long make(Unsafe u, long r, long parent, int mid, int site, boolean overflow) {
+    /** A new node; 0 when there is no room. */
+    @Hidden private static long make(Unsafe u, long r, long parent, int mid, int site, boolean overflow, boolean indexed) {
         int record = caches == CACHES_OFF ? 0 : CProfCaches.record(u, r, parent, mid);
-        long index = roomy(u, r, overflow);
-        if (index == 0) return 0;
+        long index = indexed ? roomy(u, r, overflow) : 0;
+        if (indexed && index == 0) return 0;
         int method = u.getInt(null, method(mid));
         long size = (method < 0 ? LEAF_COUNTERS : COUNTERS) + ((method & METHOD_COUNTERS) << 3) + (lanes << 4);
         long c = CProfMemory.room(u, r, size, overflow);
@@ -143,7 +170,7 @@ final class CProfTree {
         u.putInt(null, r + ROOT_NODES, u.getInt(null, r + ROOT_NODES) + 1);
         u.putIntVolatile(null, c, mid);
         u.putLong(null, r + ROOT_FREE, c + size);
-        insert(u, r, index, c);
+        if (indexed) insert(u, r, index, c);
         if (maxNodes == 2) counted(u);
         return c;
     }
@@ -211,11 +238,14 @@ final class CProfTree {
         return c;
     }
 
-    /** Where a child is that is not in its first slot. */
-    @Hidden static long second(Unsafe u, long p, int mid) {
-        int slot = mid ^ 1 + (mid >>> 4) % (SLOTS - 1);
-        if (sites == 2) slot += u.getInt(null, p + CURRENT_SITE);
-        return p + CHILDREN + ((slot & SLOTS - 1) << 2);
+    /** As {@link CProfRuntime#slot}, for a call site. */
+    @Hidden private static long first(long p, int mid, int site) {
+        return p + CHILDREN + ((mid + site & SLOTS - 1) << 2);
+    }
+
+    /** Where a child may be that is not in its first slot. */
+    @Hidden private static long second(long p, int mid, int site) {
+        return p + CHILDREN + (((mid ^ 1 + (mid >>> 4) % (SLOTS - 1)) + site & SLOTS - 1) << 2);
     }
 
     @DontInline @Hidden static void depart(long n, int where) {
