@@ -38,7 +38,7 @@ public final class CProfRuntime {
     @ForceInline @Hidden public static long current() {
         if (!on) return EARLY_NODE;
         long p = unsafe.getLong(Thread.currentThread(), node);
-        return p != 0 ? p : CProfThreads.lease(Thread.currentThread());
+        return p != 0 ? p : EARLY_NODE;
     }
 
     // Not forced inline, as the small methods below are: C2 inlines these where calls are frequent, and C1 need not.
