@@ -92,7 +92,8 @@ fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
 fn cached(name: &str, key: u64, make: impl FnOnce(&Path)) -> PathBuf {
     let done = directory().join(format!("{name}-{key:016x}"));
     if !done.exists() {
-        let unfinished = fresh(&format!("{name}-unfinished-{}", std::process::id()));
+        // Several processes may make the same, and several threads of one.
+        let unfinished = fresh(&format!("{name}-unfinished-{}-{:?}", std::process::id(), std::thread::current().id()));
         make(&unfinished);
         if std::fs::rename(&unfinished, &done).is_err() {
             assert!(done.exists(), "{} cannot be renamed to {}", unfinished.display(), done.display());
