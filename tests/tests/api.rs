@@ -10,7 +10,7 @@ use std::path::Path;
 fn compiled(jdk: &Jdk, directory: &Path) -> String {
     let jar = build::release("cprof-api.jar");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/api/Steered.java");
-    build::must(jdk.command("javac").arg("-cp").arg(&jar).arg("-d").arg(directory).arg(source));
+    build::must(jdk.command("javac").args(["--release", "17", "-cp"]).arg(&jar).arg("-d").arg(directory).arg(source));
     format!("{}:{}", directory.display(), jar.display())
 }
 
