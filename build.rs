@@ -1,4 +1,4 @@
-//! Compiles the Java runtime that woven code calls, for the agent to embed.
+//! Compiles the Java runtime that woven code calls, for the agent to embed, and packs the public Java API, `cprof-api.jar`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,6 +8,8 @@ use std::{env, fs};
 const RUNTIME: [&str; 5] = ["CProfRuntime", "CProfTree", "CProfThreads", "CProfMemory", "CProfCaches"];
 /// Class files that JDK 17 and later load.
 const RELEASE: &str = "17";
+/// Class files of the API: the oldest that current compilers write, since programs that call it run elsewhere without cprof, too.
+const API_RELEASE: &str = "8";
 
 fn main() {
     println!("cargo::rerun-if-changed=runtime-java");
@@ -32,6 +34,21 @@ fn main() {
         copy(&runtime.join(format!("java/lang/{name}.class")), &out.join(format!("{name}.class")));
     }
     copy(&connected.join("cprof/CProf.class"), &out.join("CProf.class"));
+    pack_api(&javac, &out);
+}
+
+/// Puts `cprof-api.jar` beside the library that cargo is building.
+fn pack_api(javac: &Path, out: &Path) {
+    let classes = out.join("api");
+    let mut compile = Command::new(javac);
+    compile.args(["--release", API_RELEASE, "-g", "-proc:none", "-Xlint:-options", "-encoding", "UTF-8", "-d"]).arg(&classes);
+    run(compile.arg("runtime-java/api/cprof/CProf.java"));
+    // Cargo places only what it links itself; OUT_DIR is <target>/<profile>/build/<package>/out.
+    let profile = out.ancestors().nth(3).expect("OUT_DIR is four levels below cargo's target directory");
+    let mut jar = Command::new(javac.with_file_name("jar"));
+    // The same source gives the same bytes: no time of day, no compiler's name (which a manifest would have), no compression.
+    jar.args(["--create", "--no-manifest", "--no-compress", "--date", "1980-01-01T00:00:02Z", "--file"]);
+    run(jar.arg(profile.join("cprof-api.jar")).arg("-C").arg(&classes).arg("cprof/CProf.class"));
 }
 
 fn compiler(javac: &Path, out: &Path) -> Command {

@@ -6,6 +6,7 @@
 use crate::intrinsics;
 use jni_sys::JavaVM;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ops::RangeInclusive;
 
 /// Flags, by name and value, each with the reason.
 const SWITCHES: &[(&str, bool)] = &[
@@ -19,6 +20,11 @@ const SWITCHES: &[(&str, bool)] = &[
     // Methods over 8000 bytes would never be compiled, and woven methods are longer.
     ("DontCompileHugeMethods", false),
 ];
+
+/// Optimisations that woven code makes a compiler repeat without measure, and the feature releases it happens on. C2 of JDK 21 clones a
+/// woven loop with several invariant conditions (a pattern switch whose guards fail) for one after the other, in every clone anew: 20 s for
+/// a method of 290 bytes that C2 of JDK 25 compiles at once.
+const ENDLESS: &[(&str, RangeInclusive<u32>)] = &[("LoopUnswitching", 21..=24)];
 
 /// Kilobytes of stack for new threads. Woven frames are larger: up to eight times in code compiled by C1 (measured with a method
 /// that only calls itself), so that recursion which fitted before would not without more. The main thread's stack is the launcher's.
@@ -36,8 +42,8 @@ const COMMAND_LINE: c_int = 1;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Missing(pub String);
 
-/// Sets every flag that exact counting needs.
-pub fn set(vm: *mut JavaVM) -> Result<Vec<Missing>, String> {
+/// Sets every flag that exact counting needs on a JVM of this feature release.
+pub fn set(vm: *mut JavaVM, feature: u32) -> Result<Vec<Missing>, String> {
     let table = Table::find(vm).ok_or(
         "this JVM does not describe its flags (gHotSpotVMStructs); it is no HotSpot. Use OpenJDK 17, 21 or 25 with HotSpot",
     )?;
@@ -45,6 +51,11 @@ pub fn set(vm: *mut JavaVM) -> Result<Vec<Missing>, String> {
     for &(name, value) in SWITCHES {
         if !table.set_bool(name, value) {
             missing.push(Missing(format!("flag {name} is not in this JVM: its compilers may drop calls")));
+        }
+    }
+    for (name, releases) in ENDLESS {
+        if releases.contains(&feature) && !table.set_bool(name, false) {
+            missing.push(Missing(format!("flag {name} is not in this JVM: its compilers may take long")));
         }
     }
     table.scale_if_default(STACK_SIZE, STACK_FACTOR);
@@ -113,7 +124,7 @@ impl Table {
 
     fn set_bool(&self, name: &str, value: bool) -> bool {
         let Some(at) = self.value(name) else { return false };
-        // SAFETY: SWITCHES names flags of type bool only, one byte each (globals.hpp).
+        // SAFETY: SWITCHES and ENDLESS name flags of type bool only, one byte each (globals.hpp).
         unsafe { *at = value.into() };
         true
     }

@@ -160,7 +160,7 @@ unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         return Err("the runtime classes in this agent do not belong to it; build cprof again".to_owned());
     }
     hooks::add_capabilities(jvmti, feature)?;
-    for flags::Missing(what) in flags::set(vm)? {
+    for flags::Missing(what) in flags::set(vm, feature)? {
         log.append(&Entry::Warning(&what));
     }
     let classes = Classes::new(jvmti, arena, log, &options, feature);

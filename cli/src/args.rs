@@ -138,8 +138,6 @@ PATTERN: * stands for any characters and the whole name must fit; without * any 
 
 Exit code: 0; 1 when the profile cannot be read or has no such method or thread; 2 for wrong options.")]
 pub struct Report {
-    /// The profile
-    pub file: PathBuf,
     /// Show calling contexts as a tree instead of methods
     #[arg(long)]
     pub tree: bool,
@@ -152,12 +150,9 @@ pub struct Report {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Only contexts at and below this method (* allowed)
-    #[arg(long, value_name = "CLASS.METHOD")]
-    pub root: Option<String>,
-    /// Only threads whose name fits
-    #[arg(long, value_name = "PATTERN")]
-    pub thread: Option<String>,
+    /// Of what
+    #[command(flatten)]
+    pub part: Part,
     /// Only methods whose Class.method fits; in a tree, with their callers
     #[arg(long, value_name = "PATTERN")]
     pub filter: Option<String>,
@@ -176,6 +171,19 @@ pub struct Report {
     /// On which processor
     #[command(flatten)]
     pub on: OnTarget,
+}
+
+/// A profile, or a part of it.
+#[derive(Debug, Args)]
+pub struct Part {
+    /// The profile
+    pub file: PathBuf,
+    /// Only contexts at and below this method (* allowed)
+    #[arg(long, value_name = "CLASS.METHOD")]
+    pub root: Option<String>,
+    /// Only threads whose name fits
+    #[arg(long, value_name = "PATTERN")]
+    pub thread: Option<String>,
 }
 
 /// A processor to evaluate on.
@@ -240,20 +248,15 @@ docs/cross-profiling.md describes it.
 
 Exit code: 0; 1 when something cannot be read or a cache was not simulated; 2 for wrong options.")]
 pub struct Explore {
-    /// The profile
-    pub file: PathBuf,
     /// Which configurations
     #[arg(long, value_name = "FILE")]
     pub matrix: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Only contexts at and below this method (* allowed)
-    #[arg(long, value_name = "CLASS.METHOD")]
-    pub root: Option<String>,
-    /// Only threads whose name fits
-    #[arg(long, value_name = "PATTERN")]
-    pub thread: Option<String>,
+    /// Of what
+    #[command(flatten)]
+    pub part: Part,
     /// Leave out what calls by the JVM and by native code cost
     #[arg(long)]
     pub no_upcalls: bool,

@@ -1,9 +1,9 @@
 //! `cprof explore`: one profile on many configurations.
 
-use crate::args::{Explore, Format, Report};
+use crate::args::{Explore, Format, OnTarget};
 use crate::report::field;
 use crate::report::processor::{cpi, model, percent, ratio};
-use crate::report::view::{View, defaults};
+use crate::report::view::View;
 use crate::style::Style;
 use crate::table::Table;
 use anyhow::{Context, Result, bail};
@@ -70,8 +70,7 @@ struct Row {
 
 /// Prints the table.
 pub fn explore(args: &Explore) -> Result<()> {
-    let report = Report { root: args.root.clone(), thread: args.thread.clone(), ..defaults(&args.file) };
-    let mut view = View::load(&report)?;
+    let mut view = View::load(&args.part, &OnTarget::default())?;
     let (configurations, base) = configurations(&matrix(args)?, &view)?;
     let mut measured = |c: &Configuration| measured(&mut view, c, args.no_upcalls);
     let mut base_time = base.map(|b| measured(&b)).transpose()?.map(|(model, metrics, _)| time(&model, &metrics));

@@ -1,8 +1,5 @@
 //! `cprof report --target`, `cprof explore`, `cprof targets`.
 
-#[path = "../../profile/tests/support/mod.rs"]
-mod support;
-
 use cprof_profile::model::Misses;
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,7 +11,7 @@ impl Profile {
     /// once when one returned.
     fn new(test: &str) -> Profile {
         let path = std::env::temp_dir().join(format!("cprof-processors-{test}-{}.cprof", std::process::id()));
-        let mut profile = support::demo().profile(&[]);
+        let mut profile = cprof_synthetic::demo().profile(&[]);
         profile.caches = vec!["1k/4".parse().unwrap(), "4k/16".parse().unwrap()];
         let all = Misses { entry: vec![0, 1, 3, 0, 1, 1], returns: vec![0, 0, 2, 0, 0, 1] };
         profile.misses = vec![all, Misses { entry: vec![0, 1, 1, 0, 0, 0], returns: vec![0, 0, 1, 0, 0, 0] }];

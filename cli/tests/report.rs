@@ -1,8 +1,5 @@
 //! `cprof report` and its errors, on a synthetic profile whose every count is known.
 
-#[path = "../../profile/tests/support/mod.rs"]
-mod support;
-
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -12,7 +9,7 @@ struct Profile(PathBuf);
 impl Profile {
     fn new(test: &str) -> Profile {
         let path = std::env::temp_dir().join(format!("cprof-cli-{test}-{}.cprof", std::process::id()));
-        cprof_profile::file::write(&path, &support::demo().profile(&[])).unwrap();
+        cprof_profile::file::write(&path, &cprof_synthetic::demo().profile(&[])).unwrap();
         Profile(path)
     }
 

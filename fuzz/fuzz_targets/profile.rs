@@ -4,9 +4,6 @@
 //! the fuzzer need not guess checksums: entry, position (two bytes), value; an entry number from 128 up sets its length instead.
 #![no_main]
 
-#[path = "../../profile/tests/support/mod.rs"]
-mod support;
-
 use cprof_profile::{file, measure, natives, projections, target, tree};
 use libfuzzer_sys::fuzz_target;
 use std::io::{Cursor, Read, Write};
@@ -15,7 +12,7 @@ use std::sync::LazyLock;
 use zip::write::SimpleFileOptions;
 
 static GOOD: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
-    let bytes = file::write_to(Cursor::new(Vec::new()), &support::demo().profile(&[])).expect("a good profile");
+    let bytes = file::write_to(Cursor::new(Vec::new()), &cprof_synthetic::demo().profile(&[])).expect("a good profile");
     let mut zip = zip::ZipArchive::new(bytes).expect("a good zip");
     let count = zip.len();
     let entry = |i| {

@@ -3,16 +3,13 @@
 //! `cargo run --release -p cprof-profile --example write_speed -- 1000000 classes.bin`: how many contexts to invent, and
 //! optionally a file whose bytes are written along as if they were an executed class's.
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
 use cprof_profile::{file, measure, natives, projections, recording, target, tree};
 use std::time::Instant;
 
 fn main() {
     let mut args = std::env::args().skip(1);
     let nodes: u32 = args.next().and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
-    let mut recording = support::demo();
+    let mut recording = cprof_synthetic::demo();
     let (main, work) = (16, 17);
     let path = recording.path(1, 1, &[0, 4, 0, 4, 0, 13], false);
     let call = recording.path(1, 0, &[0, 7], false);

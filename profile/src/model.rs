@@ -46,7 +46,7 @@ pub struct RunFacts {
     pub jvm_vendor: String,
     /// The JVM's command line, one argument each.
     pub command_line: Vec<String>,
-    /// The class whose `main` ran, dotted; empty when unknown.
+    /// What `java` was told to run: a class, `module/class` or a jar; empty when unknown.
     pub main_class: String,
     /// The agent's options as given.
     pub options: String,

@@ -1,15 +1,13 @@
 //! Arenas as the runtime leaves them: whole, in use, damaged.
 
-mod support;
-
 use cprof_instrument::Level;
 use cprof_instrument::abi::{self, header, kind};
 use cprof_profile::measure::measure;
 use cprof_profile::model::{DepartureKind, Profile, special};
 use cprof_profile::recording::{CaptureError, Frame, Log, Memory, Stack, Window, assemble, capture};
 use cprof_profile::target::Bytecodes;
-use support::Recording;
-use support::classes::{ClassWriter, op};
+use cprof_synthetic::Recording;
+use cprof_synthetic::classes::{ClassWriter, op};
 
 /// `A.a` calls `A.b`, which calls `A.c`, which calls nothing: 0 invokestatic, 3 return.
 fn chain() -> (Recording, Vec<u32>) {

@@ -1,7 +1,5 @@
 //! Cycles of synthetic recordings, added up by hand.
 
-mod support;
-
 use cprof_instrument::Level;
 use cprof_instrument::abi::header;
 use cprof_profile::cache::CacheSpec;
@@ -11,9 +9,9 @@ use cprof_profile::model::{Misses, Profile};
 use cprof_profile::natives::native_calls;
 use cprof_profile::target::source::read;
 use cprof_profile::target::{Bytecodes, Library, Model};
+use cprof_synthetic::classes::{ClassWriter, op};
 use std::io::Cursor;
 use std::path::Path;
-use support::classes::{ClassWriter, op};
 
 const INVOKESPECIAL: u8 = 183;
 const STATIC: u16 = 0x0009;
@@ -45,7 +43,7 @@ fn sum(evaluation: &Evaluation) -> Metrics {
 
 #[test]
 fn hits() {
-    let profile = support::demo().profile(&[]);
+    let profile = cprof_synthetic::demo().profile(&[]);
     let ideal = on(&profile, &jop(), &options("ideal")).unwrap();
     // Root; main: iconst_1 1, goto 4, return 21, and 3 calls by invokestatic, 75 each.
     // work on the main thread: twice iload_0 1, ifeq 4, iinc 4, goto 4, iload_0 1, ifeq 4, return 21, calls of a native
@@ -61,7 +59,7 @@ fn hits() {
 
 #[test]
 fn misses() {
-    let mut profile = support::demo().profile(&[]);
+    let mut profile = cprof_synthetic::demo().profile(&[]);
     // main and run have 2 words: loading one takes 6 + 3·2 = 12 cycles, 3 more than a return hides. work has 4 words, whose
     // 16 cycles a call hides.
     let none = on(&profile, &jop(), &options("none")).unwrap();
@@ -92,7 +90,7 @@ fn misses() {
 
 #[test]
 fn counting_bytecodes_is_a_model_too() {
-    let profile = support::demo().profile(&[]);
+    let profile = cprof_synthetic::demo().profile(&[]);
     let measures = measure(&profile, &Bytecodes).unwrap();
     let counted = on(&profile, &Library.load("bytecodes").unwrap(), &Options::default()).unwrap();
     // main's single invokestatic was executed once and led to three calls in this invented recording; the calls of yield are
@@ -105,7 +103,7 @@ fn counting_bytecodes_is_a_model_too() {
 /// There are `specials` special calls.
 fn mixed(specials: u32) -> (Profile, Profile) {
     let build = |sites: bool| {
-        let mut recording = support::Recording::new();
+        let mut recording = cprof_synthetic::Recording::new();
         let mut main = ClassWriter::new("demo/Main", "java/lang/Object");
         let run = main.methodref("demo/Main", "run", "()V");
         let mut code = vec![op::ALOAD_0, op::INVOKEVIRTUAL, run[0], run[1]];
@@ -168,7 +166,7 @@ fn calls_of_several_kinds_and_of_none() {
 
 #[test]
 fn where_callers_are_lost_calls_count_where_they_are_executed() {
-    let mut profile = support::demo().profile(&[]);
+    let mut profile = cprof_synthetic::demo().profile(&[]);
     profile.run.bounded = true;
     let result = on(&profile, &jop(), &options("ideal")).unwrap();
     // main executed one invokestatic; the executions of work's site reached a native method and cost nothing.
@@ -179,7 +177,7 @@ fn where_callers_are_lost_calls_count_where_they_are_executed() {
 #[test]
 fn blocks_left_by_an_exception_count_whole_only_where_they_were_counted_so() {
     let run = |level: Level| {
-        let mut recording = support::Recording::new();
+        let mut recording = cprof_synthetic::Recording::new();
         let mut main = ClassWriter::new("demo/Main", "java/lang/Object");
         let other = main.methodref("demo/Other", "missing", "()V");
         main.method(
@@ -202,7 +200,7 @@ fn blocks_left_by_an_exception_count_whole_only_where_they_were_counted_so() {
 
 #[test]
 fn the_default_cache_is_the_models() {
-    let profile = support::demo().profile(&[]);
+    let profile = cprof_synthetic::demo().profile(&[]);
     let result = on(&profile, &Library.load("picojava").unwrap(), &Options::default()).unwrap();
     assert_eq!(result.cache, Some(CacheSpec::IDEAL));
 }

@@ -1,7 +1,5 @@
 //! Files that are cut, foreign, of another version, or made to do harm.
 
-mod support;
-
 use cprof_profile::file::{self, ReadError};
 use cprof_profile::measure::measure;
 use cprof_profile::model::Profile;
@@ -19,7 +17,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 type Entries = Vec<(String, Vec<u8>)>;
 
 static GOOD: LazyLock<Vec<u8>> =
-    LazyLock::new(|| file::write_to(Cursor::new(Vec::new()), &support::demo().profile(&[])).unwrap().into_inner());
+    LazyLock::new(|| file::write_to(Cursor::new(Vec::new()), &cprof_synthetic::demo().profile(&[])).unwrap().into_inner());
 
 fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
     file::read_from(Cursor::new(bytes), Path::new("x.cprof"))
@@ -119,7 +117,7 @@ fn a_missing_entry_is_named() {
 fn a_file_that_cannot_be_written_leaves_nothing() {
     let directory = std::env::temp_dir().join(format!("cprof-hostile-{}", std::process::id()));
     std::fs::create_dir(&directory).unwrap();
-    let profile = support::demo().profile(&[]);
+    let profile = cprof_synthetic::demo().profile(&[]);
     let error = file::write(&directory.join("no/such.cprof"), &profile).unwrap_err().to_string();
     assert!(error.contains("no/such.cprof") && error.contains("create the directory"), "{error}");
     // A directory stands where the file should: the rename fails after everything was written.

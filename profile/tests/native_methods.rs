@@ -1,15 +1,13 @@
 //! Calls of native methods, derived from their call sites.
 
-mod support;
-
 use cprof_instrument::Level;
 use cprof_instrument::abi::header;
 use cprof_profile::measure::measure;
 use cprof_profile::model::Profile;
 use cprof_profile::natives::native_calls;
 use cprof_profile::target::Bytecodes;
-use support::Recording;
-use support::classes::{ClassWriter, op};
+use cprof_synthetic::Recording;
+use cprof_synthetic::classes::{ClassWriter, op};
 
 /// Class, name, site and calls of every native method called.
 fn natives(profile: &Profile) -> Vec<(String, String, u32, u64)> {

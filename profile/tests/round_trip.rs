@@ -1,7 +1,5 @@
 //! From a synthetic recording to a file and back, and to the numbers.
 
-mod support;
-
 use cprof_profile::file;
 use cprof_profile::measure::measure;
 use cprof_profile::model::{Gap, Profile};
@@ -19,7 +17,7 @@ fn through_file(profile: &Profile) -> Profile {
 
 #[test]
 fn what_is_written_is_read() {
-    let profile = support::demo().profile(&[]);
+    let profile = cprof_synthetic::demo().profile(&[]);
     assert_eq!(profile.warnings, Vec::<String>::new());
     assert_eq!(profile.nodes.len(), 6);
     assert_eq!(profile.gaps, [Gap { class: "demo/Broken".into(), method: None, reason: "the class file is damaged".into() }]);
@@ -28,7 +26,7 @@ fn what_is_written_is_read() {
 
 #[test]
 fn an_empty_profile_is_a_profile() {
-    let profile = support::Recording::new().profile(&[]);
+    let profile = cprof_synthetic::Recording::new().profile(&[]);
     assert_eq!(through_file(&profile), profile);
     let tree = Tree::new(&profile, &Symbols::new(&profile), &measure(&profile, &Bytecodes).unwrap(), &[], |_| true);
     assert_eq!(tree.contexts.len(), 1);
@@ -36,7 +34,7 @@ fn an_empty_profile_is_a_profile() {
 
 #[test]
 fn the_numbers_are_those_of_the_program() {
-    let profile = through_file(&support::demo().profile(&[]));
+    let profile = through_file(&cprof_synthetic::demo().profile(&[]));
     let symbols = Symbols::new(&profile);
     let measures = measure(&profile, &Bytecodes).unwrap();
     let natives = native_calls(&profile, &measures).unwrap();

@@ -92,7 +92,8 @@ fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
 fn cached(name: &str, key: u64, make: impl FnOnce(&Path)) -> PathBuf {
     let done = directory().join(format!("{name}-{key:016x}"));
     if !done.exists() {
-        let unfinished = fresh(&format!("{name}-unfinished-{}", std::process::id()));
+        // Several processes may make the same, and several threads of one.
+        let unfinished = fresh(&format!("{name}-unfinished-{}-{:?}", std::process::id(), std::thread::current().id()));
         make(&unfinished);
         if std::fs::rename(&unfinished, &done).is_err() {
             assert!(done.exists(), "{} cannot be renamed to {}", unfinished.display(), done.display());
@@ -166,4 +167,37 @@ pub fn for_jdk(jdk: &Jdk, all: &[Jdk]) -> Built {
         native: upcalls.parent().expect("it is in a directory").to_owned(),
         key,
     }
+}
+
+/// Libraries that programs of the tests use: how their files' names begin. `tests/real/pom.xml` has their versions.
+const LIBRARIES: [&str; 3] = ["asm-", "freemarker-", "jackson-core-"];
+
+/// The same JDK with the programs that use libraries, compiled by the oldest one. Fetches the libraries once, by `scripts/jars`.
+pub fn with_libraries(built: &Built, oldest: &Jdk) -> Built {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/jars");
+    let jars = files(Path::new(must(&mut Command::new(script)).trim()), "jar");
+    let named = |prefix: &str| {
+        let named = |jar: &&PathBuf| jar.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
+        jars.iter().find(named).unwrap_or_else(|| panic!("no jar {prefix}*.jar is in tests/real/pom.xml")).clone()
+    };
+    let jars = LIBRARIES.map(named);
+    let jar_path = jars.each_ref().map(|jar| jar.display().to_string()).join(":");
+    let sources = program::library_sources();
+    let mut key = DefaultHasher::new();
+    oldest.version.hash(&mut key);
+    hash_files(&sources, &mut key);
+    hash_files(&jars, &mut key);
+    let key = key.finish();
+    let classes = cached("classes-libraries", key, |out| {
+        must(
+            oldest
+                .command("javac")
+                .args(["-Xlint:none", "-g", "--release", "17", "-cp", &jar_path, "-d"])
+                .arg(out)
+                .args(&sources),
+        );
+    });
+    let mut both = DefaultHasher::new();
+    (built.key, key).hash(&mut both);
+    Built { class_path: format!("{}:{jar_path}", classes.display()), key: both.finish(), ..built.clone() }
 }

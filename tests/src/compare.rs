@@ -1,8 +1,8 @@
 //! The comparison: for each program, on each JDK, in each mode, the oracle's tree and cprof's must be equal.
 
 use crate::build;
-use crate::program::{self, Program};
-use crate::run::{Bench, Mode, Report};
+use crate::program::Program;
+use crate::run::{Bench, MODES, Mode, Report};
 use crate::tree::Tree;
 
 /// Reasons for which a method may be left out by cprof; the oracle's tree is compared without it. Any other gap is a failure.
@@ -61,8 +61,7 @@ impl Outcome {
         }
     }
 
-    /// Both.
-    pub fn and(mut self, other: Outcome) -> Outcome {
+    fn and(mut self, other: Outcome) -> Outcome {
         self.failures.extend(other.failures);
         self.contexts += other.contexts;
         self.cases += other.cases;
@@ -83,10 +82,19 @@ impl Outcome {
     }
 }
 
-/// Compares all programs that a JDK can run, in some modes.
-pub fn all(bench: &Bench, modes: &[Mode]) -> Outcome {
+/// Compares programs on every JDK, each JDK on a thread of its own, in all modes.
+pub fn everywhere(benches: &[Bench], programs: impl Fn(&Bench) -> Vec<Program> + Sync) -> Outcome {
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let programs = &programs;
+        let running: Vec<_> = benches.iter().map(|bench| scope.spawn(move || all(bench, &programs(bench), MODES))).collect();
+        running.into_iter().map(|thread| thread.join().expect("the comparison itself failed, see above")).collect()
+    });
+    outcomes.into_iter().fold(Outcome::default(), Outcome::and)
+}
+
+/// Compares programs on one JDK, in some modes.
+fn all(bench: &Bench, programs: &[Program], modes: &[Mode]) -> Outcome {
     let mut outcome = Outcome::default();
-    let programs = program::all(bench.jdk.feature);
     let (alone, together): (Vec<&Program>, Vec<&Program>) = programs.iter().partition(|p| p.alone);
     let mut groups: Vec<Vec<&Program>> = together.chunks(TOGETHER).map(<[_]>::to_vec).collect();
     groups.extend(alone.into_iter().map(|p| vec![p]));

@@ -37,15 +37,14 @@ impl Jdk {
     }
 }
 
-/// One JDK per feature version, oldest first: JAVA_HOME, then `/usr/lib/jvm`. `CPROF_TEST_JDKS=17,25` chooses. Fails when there is none:
-/// without a JDK nothing would be tested.
+/// One JDK per feature version, oldest first, as `scripts/setup` found them (`CPROF_JDKS`, homes separated by colons); without that
+/// variable from JAVA_HOME and `/usr/lib/jvm`. `CPROF_TEST_JDKS=17,25` chooses among them. Fails when there is none: without a JDK
+/// nothing would be tested.
 pub fn all() -> Vec<Jdk> {
-    let mut homes: Vec<PathBuf> = std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
-    if let Ok(entries) = std::fs::read_dir("/usr/lib/jvm") {
-        let mut found: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
-        found.sort();
-        homes.extend(found);
-    }
+    let homes = match std::env::var_os("CPROF_JDKS") {
+        Some(list) => std::env::split_paths(&list).collect(),
+        None => usual_homes(),
+    };
     let chosen: Option<Vec<u32>> =
         std::env::var("CPROF_TEST_JDKS").ok().map(|list| list.split(',').filter_map(|n| n.trim().parse().ok()).collect());
     let mut jdks = BTreeMap::new();
@@ -54,9 +53,16 @@ pub fn all() -> Vec<Jdk> {
             jdks.entry(jdk.feature).or_insert(jdk);
         }
     }
-    assert!(
-        !jdks.is_empty(),
-        "no JDK 17 or later with javac and jvmti.h in JAVA_HOME or /usr/lib/jvm; scripts/setup installs one"
-    );
+    assert!(!jdks.is_empty(), "no JDK 17 or later with javac and jvmti.h among {homes:?}; scripts/setup installs one");
     jdks.into_values().collect()
+}
+
+fn usual_homes() -> Vec<PathBuf> {
+    let mut homes: Vec<PathBuf> = std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
+    if let Ok(entries) = std::fs::read_dir("/usr/lib/jvm") {
+        let mut found: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
+        found.sort();
+        homes.extend(found);
+    }
+    homes
 }

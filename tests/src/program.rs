@@ -138,25 +138,39 @@ pub fn directory() -> PathBuf {
 pub fn sources(feature: u32) -> Vec<(PathBuf, u32)> {
     let mut all = Vec::new();
     for (sub, oldest) in [("", 17), ("jdk21", 21)] {
-        if oldest > feature {
-            continue;
-        }
-        let directory = directory().join(sub);
-        for entry in std::fs::read_dir(&directory).or_fail(directory.display()).flatten() {
-            if entry.path().extension().is_some_and(|e| e == "java") {
-                all.push((entry.path(), oldest));
-            }
+        if oldest <= feature {
+            all.extend(java_files(&directory().join(sub)).into_iter().map(|path| (path, oldest)));
         }
     }
     all.sort();
     all
 }
 
+/// The sources of the programs that use libraries from Maven Central.
+pub fn library_sources() -> Vec<PathBuf> {
+    java_files(&directory().join("libraries"))
+}
+
+fn java_files(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).or_fail(directory.display()).flatten();
+    let mut files: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "java")).collect();
+    files.sort();
+    files
+}
+
 /// All programs for a JDK of that version, by name. `CPROF_TEST_PROGRAMS=Loops,Wide` chooses.
 pub fn all(feature: u32) -> Vec<Program> {
-    let chosen = std::env::var("CPROF_TEST_PROGRAMS").ok();
-    let mut programs: Vec<Program> = sources(feature).iter().filter_map(|(path, oldest)| Program::read(path, *oldest)).collect();
-    if let Some(chosen) = chosen {
+    chosen(sources(feature))
+}
+
+/// The programs that use libraries from Maven Central; `CPROF_TEST_PROGRAMS` chooses.
+pub fn of_libraries() -> Vec<Program> {
+    chosen(library_sources().into_iter().map(|path| (path, 17)).collect())
+}
+
+fn chosen(sources: Vec<(PathBuf, u32)>) -> Vec<Program> {
+    let mut programs: Vec<Program> = sources.iter().filter_map(|(path, oldest)| Program::read(path, *oldest)).collect();
+    if let Ok(chosen) = std::env::var("CPROF_TEST_PROGRAMS") {
         programs.retain(|p| chosen.split(',').any(|name| name == p.name));
         assert!(!programs.is_empty(), "CPROF_TEST_PROGRAMS={chosen} names none");
     }

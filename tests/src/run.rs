@@ -75,6 +75,14 @@ pub fn benches() -> Vec<Bench> {
     jdks.iter().map(|jdk| Bench { jdk: jdk.clone(), built: build::for_jdk(jdk, &jdks) }).collect()
 }
 
+/// Every JDK found, with the programs that use libraries.
+pub fn benches_with_libraries() -> Vec<Bench> {
+    let benches = benches();
+    let oldest = benches[0].jdk.clone();
+    let with_libraries = |Bench { jdk, built }| Bench { jdk, built: build::with_libraries(&built, &oldest) };
+    benches.into_iter().map(with_libraries).collect()
+}
+
 impl Bench {
     /// A `java` command for the programs; `main` and arguments are still to come.
     pub fn java(&self, flags: &[&str]) -> Command {

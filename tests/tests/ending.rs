@@ -130,3 +130,15 @@ fn without_out_the_file_is_in_the_working_directory_and_named_after_the_process(
         assert_only_the_profile(&directory, &out);
     }
 }
+
+#[test]
+fn threads_that_attach_have_their_names() {
+    for bench in run::benches() {
+        let out = build::directory().join(format!("names-{}.cprof", bench.jdk.feature));
+        assert_eq!(end(java(&bench, &format!("quiet,out={}", out.display()), "Straight")).code, 0);
+        let mut report = Command::new(build::cprof());
+        let table = build::must(report.arg("report").arg(&out).args(["--threads", "--format", "csv"]));
+        assert!(table.contains("\nDestroyJavaVM,"), "JDK {}: {table}", bench.jdk.feature);
+        assert!(!table.contains("unnamed"), "JDK {}: {table}", bench.jdk.feature);
+    }
+}

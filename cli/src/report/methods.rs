@@ -8,14 +8,14 @@ use crate::date::utc;
 use crate::style::Style;
 use crate::table::Table;
 use anyhow::Result;
-use cprof_profile::names::{dotted, thousands};
+use cprof_profile::names::thousands;
 use cprof_profile::projections::MethodRow;
 use std::io::{self, Write};
 
 /// What ran, and the sums.
 pub fn head(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     let run = &view.profile.run;
-    let main = if run.main_class.is_empty() { "(unknown main class)".to_owned() } else { dotted(&run.main_class) };
+    let main = if run.main_class.is_empty() { "(unknown main class)" } else { &run.main_class };
     let seconds = run.ended_ms.saturating_sub(run.started_ms) as f64 / 1000.0;
     let vm = format!("{} {}", run.jvm_vendor, run.jvm_version);
     writeln!(out, "{}", style.bold(&format!("{}: {main}", view.file)))?;

@@ -23,7 +23,7 @@ fn rows(view: &View, args: &Report) -> Vec<ThreadRow> {
         }
     };
     let mut rows = by_thread(&view.profile, &view.symbols, tree);
-    if let Some(name) = &args.thread {
+    if let Some(name) = &args.part.thread {
         let pattern = loose(name);
         rows.retain(|r| pattern.matches(&r.label));
     }

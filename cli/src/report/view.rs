@@ -1,7 +1,7 @@
 //! A profile with the user's choice of threads and root, measured.
 
 use super::processor;
-use crate::args::{Format, OnTarget, Report, Sort};
+use crate::args::{Format, OnTarget, Part, Report, Sort};
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::Metrics;
@@ -54,13 +54,11 @@ pub struct Evaluated {
 /// The report without any options.
 pub fn defaults(path: &Path) -> Report {
     Report {
-        file: path.to_owned(),
+        part: Part { file: path.to_owned(), root: None, thread: None },
         tree: false,
         threads: false,
         coverage: false,
         format: Format::Text,
-        root: None,
-        thread: None,
         filter: None,
         sort: Sort::Cost,
         top: None,
@@ -77,15 +75,15 @@ pub fn loose(pattern: &str) -> Pattern {
 
 impl View {
     /// Reads and measures.
-    pub fn load(args: &Report) -> Result<View> {
-        let profile = file::read(&args.file)?;
-        let damaged = || format!("{} cannot be evaluated", args.file.display());
+    pub fn load(part: &Part, on: &OnTarget) -> Result<View> {
+        let profile = file::read(&part.file)?;
+        let damaged = || format!("{} cannot be evaluated", part.file.display());
         let mut measures = measure(&profile, &Bytecodes).with_context(damaged)?;
         let natives = native_calls(&profile, &measures).with_context(damaged)?;
-        let processor = processor::load(&args.on, &profile, &mut measures, &natives).with_context(damaged)?;
+        let processor = processor::load(on, &profile, &mut measures, &natives).with_context(damaged)?;
         let symbols = Symbols::new(&profile);
-        let file = args.file.display().to_string();
-        let threads: Vec<bool> = match &args.thread {
+        let file = part.file.display().to_string();
+        let threads: Vec<bool> = match &part.thread {
             Some(name) => {
                 let pattern = loose(name);
                 let chosen: Vec<bool> = profile.threads.iter().map(|t| pattern.matches(&t.label())).collect();
@@ -96,7 +94,7 @@ impl View {
             }
             None => vec![true; profile.threads.len()],
         };
-        let roots = args.root.as_ref().map(|root| choose_roots(root, &symbols, &file)).transpose()?;
+        let roots = part.root.as_ref().map(|root| choose_roots(root, &symbols, &file)).transpose()?;
         let tree = chosen(&profile, &symbols, &measures, &natives, &threads, roots.as_deref());
         let totals = totals(&tree, &symbols);
         Ok(View { profile, measures, natives, symbols, tree, totals, roots, threads, file, processor })

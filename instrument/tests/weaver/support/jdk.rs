@@ -39,13 +39,17 @@ fn collect(folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// JAVA_HOME and what is installed in /usr/lib/jvm, each once.
+/// Those that `scripts/setup` found (`CPROF_JDKS`), else JAVA_HOME and what is installed in /usr/lib/jvm, each once.
 fn homes() -> Vec<PathBuf> {
-    let installed = fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut homes: Vec<PathBuf> = env::var_os("JAVA_HOME")
-        .map(PathBuf::from)
+    let candidates: Vec<PathBuf> = match env::var_os("CPROF_JDKS") {
+        Some(list) => env::split_paths(&list).collect(),
+        None => {
+            let installed = fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten().map(|entry| entry.path());
+            env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().chain(installed).collect()
+        }
+    };
+    let mut homes: Vec<PathBuf> = candidates
         .into_iter()
-        .chain(installed)
         .filter(|home| home.join("bin/jimage").is_file() && home.join("lib/modules").is_file())
         .filter_map(|home| home.canonicalize().ok())
         .collect();

@@ -106,6 +106,11 @@ final class CProfTree {
         if (depth != 0 && deep(u, parent)) parent = parent(u, parent);
         long c = find(u, r, parent, mid, site);
         if (c != 0) return c;
+        // What ran outside the roots is in no report: it needs a node per method to know that it is outside, and no limit holds for it.
+        if (isOutsideMarker(u, parent)) {
+            c = make(u, r, parent, mid, site, true, true);
+            return c != 0 ? c : lost(u);
+        }
         if (mayGrow(u)) {
             c = make(u, r, parent, mid, site, false, true);
             if (c != 0) return c;
@@ -125,7 +130,11 @@ final class CProfTree {
     /** With root=: the root itself, the OUTSIDE node, or a child of that: nothing above was called by a root method. */
     @Hidden private static boolean outside(Unsafe u, long p) {
         int kind = u.getInt(null, p);
-        return kind == KIND_ROOT || kind == KIND_OUTSIDE || u.getInt(null, parent(u, p)) == KIND_OUTSIDE;
+        return kind == KIND_ROOT || kind == KIND_OUTSIDE || isOutsideMarker(u, parent(u, p));
+    }
+
+    @Hidden private static boolean isOutsideMarker(Unsafe u, long n) {
+        return roots == 2 && u.getInt(null, n) == KIND_OUTSIDE;
     }
 
     /** Whether the node is at depth= + 1 (the root is at 0). */
@@ -171,7 +180,9 @@ final class CProfTree {
         u.putIntVolatile(null, c, mid);
         u.putLong(null, r + ROOT_FREE, c + size);
         if (indexed) insert(u, r, index, c);
-        if (maxNodes == 2) counted(u);
+        if (maxNodes == 2 && !isOutsideMarker(u, parent)) counted(u);
+        // A thread that attaches (DestroyJavaVM, for one, which never ends) has a name some calls after its first.
+        CProfThreads.label(u, Thread.currentThread(), r);
         return c;
     }
 

@@ -2,7 +2,7 @@
 
 use cprof_instrument::abi::{self, header, kind, node, root};
 
-/// References are in units, as in the arena.
+/// An arena (`cprof_instrument::abi`). Positions are bytes from its beginning, references are in units.
 pub struct Arena {
     bytes: Vec<u8>,
     open: Vec<Open>,
@@ -15,9 +15,17 @@ struct Open {
     end: u64,
 }
 
+/// Bytes of a chunk.
 pub const CHUNK: u64 = 4096;
 
+impl Default for Arena {
+    fn default() -> Arena {
+        Arena::new()
+    }
+}
+
 impl Arena {
+    /// Without methods and trees.
     pub fn new() -> Arena {
         let mut arena = Arena { bytes: vec![0; abi::CHUNKS as usize], open: vec![] };
         arena.put(header::MAGIC, abi::MAGIC);
@@ -27,22 +35,27 @@ impl Arena {
         arena
     }
 
+    /// All of it.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
+    /// All of it, to be damaged.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
 
+    /// Writes a u32.
     pub fn put(&mut self, at: u64, value: u32) {
         self.bytes[at as usize..at as usize + 4].copy_from_slice(&value.to_le_bytes());
     }
 
+    /// Reads a u32.
     pub fn get(&self, at: u64) -> u32 {
         u32::from_le_bytes(self.bytes[at as usize..at as usize + 4].try_into().unwrap())
     }
 
+    /// Writes a u64.
     pub fn put64(&mut self, at: u64, value: u64) {
         self.bytes[at as usize..at as usize + 8].copy_from_slice(&value.to_le_bytes());
     }
@@ -51,6 +64,7 @@ impl Arena {
         self.put64(header::TOP, self.bytes.len() as u64);
     }
 
+    /// Enters a method in the table.
     pub fn method(&mut self, id: u32, counters: u16, leaf: bool) {
         let entry = u32::from(counters) | if leaf { abi::METHOD_LEAF } else { 0 };
         self.put(abi::METHODS + abi::METHOD_ENTRY * u64::from(id), entry);
@@ -81,6 +95,7 @@ impl Arena {
         open.next - size
     }
 
+    /// A tree in a chunk of its own, with `root::FLAGS`; answers its reference.
     pub fn tree(&mut self, name: &str, flags: u32, leases: u32) -> u32 {
         let tree = self.chunk(None, CHUNK);
         let at = self.object(tree, root::SIZE);
@@ -98,6 +113,7 @@ impl Arena {
         tree
     }
 
+    /// A context below another; answers its reference.
     pub fn node(&mut self, tree: u32, parent: u32, method: u32, site: u32, counters: &[u64]) -> u32 {
         let entry = self.get(abi::METHODS + abi::METHOD_ENTRY * u64::from(method));
         assert_eq!(entry & 0x3FFF, counters.len() as u32, "counters of method {method}");
@@ -126,6 +142,7 @@ impl Arena {
         reference
     }
 
+    /// Exceptions raised at a place (`kind::DEPARTURE`) in a context.
     pub fn departure(&mut self, tree: u32, node: u32, place: u32, count: u64) {
         let at = self.object(tree, 24);
         let head = u64::from(node) * abi::UNIT + node::DEPARTURES;
@@ -136,6 +153,7 @@ impl Arena {
         self.put(head, (at / abi::UNIT) as u32);
     }
 
+    /// Adds to a counter of a context.
     pub fn add(&mut self, node: u32, leaf: bool, counter: u64, amount: u64) {
         let at = u64::from(node) * abi::UNIT + if leaf { node::LEAF_COUNTERS } else { node::COUNTERS } + 8 * counter;
         let old = u64::from_le_bytes(self.bytes[at as usize..at as usize + 8].try_into().unwrap());

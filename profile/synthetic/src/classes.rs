@@ -1,19 +1,8 @@
 //! Class files with just what the tests need.
 
-/// Opcodes (JVMS §6.5).
-pub mod op {
-    pub const ICONST_1: u8 = 4;
-    pub const ILOAD_0: u8 = 26;
-    pub const ALOAD_0: u8 = 42;
-    pub const POP: u8 = 87;
-    pub const IINC: u8 = 132;
-    pub const IFEQ: u8 = 153;
-    pub const GOTO: u8 = 167;
-    pub const RETURN: u8 = 177;
-    pub const INVOKEVIRTUAL: u8 = 182;
-    pub const INVOKESTATIC: u8 = 184;
-}
+pub use cprof_instrument::classfile::opcode::op;
 
+/// A class file in the making.
 pub struct ClassWriter {
     pool: Vec<u8>,
     entries: u16,
@@ -24,6 +13,7 @@ pub struct ClassWriter {
 }
 
 impl ClassWriter {
+    /// A class by internal name; an empty superclass is none.
     pub fn new(name: &str, superclass: &str) -> ClassWriter {
         let mut class = ClassWriter { pool: vec![], entries: 0, this: 0, superclass: 0, methods: vec![], method_count: 0 };
         class.this = class.class(name);
@@ -70,10 +60,12 @@ impl ClassWriter {
         self.method_count += 1;
     }
 
+    /// Adds a native method.
     pub fn native(&mut self, name: &str, descriptor: &str, access: u16) {
         self.head(name, descriptor, access, 0);
     }
 
+    /// Adds a method with this code.
     pub fn method(&mut self, name: &str, descriptor: &str, access: u16, code: &[u8]) {
         let attribute = self.utf8("Code");
         self.head(name, descriptor, access, 1);
@@ -85,6 +77,7 @@ impl ClassWriter {
         self.methods.extend([0, 0, 0, 0]); // no handlers, no attributes
     }
 
+    /// The class file.
     pub fn finish(self) -> Vec<u8> {
         let mut out = vec![0xCA, 0xFE, 0xBA, 0xBE, 0, 0, 0, 52];
         out.extend((self.entries + 1).to_be_bytes());

@@ -1,7 +1,5 @@
 //! Synthetic recordings: class files, arenas and logs made by hand, so that tests know every count.
 
-#![allow(dead_code, reason = "each test uses the part it needs")]
-
 pub mod arena;
 pub mod classes;
 
@@ -14,13 +12,23 @@ use cprof_profile::recording::{Log, Stack, assemble, capture};
 
 /// A recording in the making: classes with their method ids, and an arena.
 pub struct Recording {
+    /// The trees.
     pub arena: Arena,
+    /// The class log, as the agent writes it.
     pub log: Vec<u8>,
+    /// The class files logged.
     pub classes: Vec<Vec<u8>>,
     next_id: u32,
 }
 
+impl Default for Recording {
+    fn default() -> Recording {
+        Recording::new()
+    }
+}
+
 impl Recording {
+    /// Without classes and trees.
     pub fn new() -> Recording {
         Recording { arena: Arena::new(), log: Vec::new(), classes: Vec::new(), next_id: 16 }
     }
@@ -66,10 +74,12 @@ impl Recording {
         counters
     }
 
+    /// Logs a class that was left as it was.
     pub fn not_covered(&mut self, name: &str, reason: &str) {
         encode(&Entry::NotCovered { name, reason }, &mut self.log);
     }
 
+    /// What the agent would write, with these frames still active.
     pub fn profile(&self, stacks: &[Stack]) -> Profile {
         let bytes = self.arena.bytes();
         let capture = capture(&bytes, stacks).unwrap();
