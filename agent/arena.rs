@@ -123,6 +123,7 @@ impl Arena {
         self.base.as_ptr() as u64
     }
 
+    /// Takes room in the file for these bytes.
     fn allocate(&self, at: u64, length: u64) -> io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         loop {
@@ -133,6 +134,15 @@ impl Arena {
                 code => return Err(io::Error::from_raw_os_error(code)),
             }
         }
+    }
+
+    /// As [`Arena::allocate`], for bytes that are sure to be used soon: maps their pages too, in one go, where a fault for each
+    /// would take several times as long.
+    fn populate(&self, at: u64, length: u64) -> io::Result<()> {
+        // SAFETY: inside our own mapping; the advice changes no byte.
+        let advice = |advice| unsafe { libc::madvise(self.base.as_ptr().add(at as usize).cast(), length as usize, advice) };
+        // It takes the room as well, or fails. Kernels before 5.14 do not know it.
+        if advice(libc::MADV_POPULATE_WRITE) == 0 { Ok(()) } else { self.allocate(at, length) }
     }
 
     fn u32_at(&self, at: u64) -> &AtomicU32 {
@@ -153,7 +163,7 @@ impl Arena {
         {
             let mut ready = crate::lock(&self.ready);
             while at + abi::METHOD_ENTRY > ready.table {
-                if !self.extend(&mut ready, |ready| abi::METHODS + ready.table, TABLE_STEP) {
+                if !self.extend(&mut ready, |ready| abi::METHODS + ready.table, TABLE_STEP, Arena::allocate) {
                     return false;
                 }
                 ready.table += TABLE_STEP;
@@ -174,21 +184,26 @@ impl Arena {
         }
         let wanted = (ready.chunks + STEP).max(top + abi::RESERVE).min(self.reserved);
         let length = wanted - ready.chunks;
-        if top + abi::RESERVE > wanted || !self.extend(&mut ready, |ready| ready.chunks, length) {
+        if top + abi::RESERVE > wanted || !self.extend(&mut ready, |ready| ready.chunks, length, Arena::populate) {
             return false;
         }
-        self.populate(ready.chunks, length);
         ready.chunks = wanted;
         self.u64_at(header::LIMIT).store(wanted - abi::RESERVE, Ordering::Release);
         true
     }
 
     /// Makes the bytes at `at` usable: in the file, or, when that is full, as private memory.
-    fn extend(&self, ready: &mut Ready, at: impl Fn(&Ready) -> u64, length: u64) -> bool {
+    fn extend(
+        &self,
+        ready: &mut Ready,
+        at: impl Fn(&Ready) -> u64,
+        length: u64,
+        take: impl Fn(&Arena, u64, u64) -> io::Result<()>,
+    ) -> bool {
         if ready.private {
             return true;
         }
-        let Err(error) = self.allocate(at(ready), length) else { return true };
+        let Err(error) = take(self, at(ready), length) else { return true };
         // Nothing was handed out yet of what is not ready.
         let table = abi::METHODS + ready.table..abi::CHUNKS;
         let chunks = ready.chunks..self.reserved;
@@ -207,12 +222,6 @@ impl Arena {
             self.u64_at(header::SOFT_LIMIT).store(0, Ordering::Release);
         }
         ready.private
-    }
-
-    /// Maps pages that are sure to be used in one go: a fault for each would take several times as long.
-    fn populate(&self, at: u64, length: u64) {
-        // SAFETY: inside our own mapping; the advice changes no byte. Kernels before 5.14 refuse it, and pages fault as ever.
-        unsafe { libc::madvise(self.base.as_ptr().add(at as usize).cast(), length as usize, libc::MADV_POPULATE_WRITE) };
     }
 
     /// Puts anonymous memory in the place of a part of the file that nothing has touched.

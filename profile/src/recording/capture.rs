@@ -236,18 +236,20 @@ impl Scan<'_> {
     fn chunk(&mut self, chunk: &Chunk) -> Option<()> {
         let mut at = chunk.at + 16;
         while at + 8 <= chunk.end {
-            let what = self.window.u32(at)?;
+            let start = self.window.bytes(at, 8)?;
+            let (what, length) = (word(start, 0)?, word(start, 4)?);
+            let mut entry = 0;
             let size = match what {
                 kind::END => break,
                 kind::DEPARTURE => 24,
                 kind::ROOT => root::SIZE,
-                kind::INDEX => 8 + 4 * u64::from(self.window.u32(at + 4)?),
-                kind::LABEL => 16 + u64::from(self.window.u32(at + 4)?),
+                kind::INDEX => 8 + 4 * u64::from(length),
+                kind::LABEL => 16 + u64::from(length),
                 kind::RECORD => abi::record::SIZE,
-                kind::LOG => self.window.u32(at + 4)?.into(),
+                kind::LOG => length.into(),
                 kind::OVERFLOW | kind::OUTSIDE => node::COUNTERS,
                 id if id >= abi::FIRST_METHOD => {
-                    let entry = self.method(id).filter(|&e| e != 0)?;
+                    entry = self.method(id).filter(|&e| e != 0)?;
                     abi::node_size((entry & abi::METHOD_COUNTERS) as u16, entry & abi::METHOD_LEAF != 0, self.lanes)
                 }
                 _ => return None,
@@ -259,13 +261,7 @@ impl Scan<'_> {
             match what {
                 kind::DEPARTURE | kind::INDEX | kind::LABEL | kind::RECORD | kind::LOG => {}
                 kind::ROOT => self.root(at)?,
-                kind::OVERFLOW | kind::OUTSIDE => self.node(at, what, 0, 0)?,
-                id => {
-                    let entry = self.method(id)?;
-                    let leaf = entry & abi::METHOD_LEAF != 0;
-                    let counters = if leaf { node::LEAF_COUNTERS } else { node::COUNTERS };
-                    self.node(at, id, counters, (entry & abi::METHOD_COUNTERS) as usize)?;
-                }
+                _ => self.node(at, size, entry)?,
             }
             at = end;
         }
@@ -301,11 +297,12 @@ impl Scan<'_> {
         Some(())
     }
 
-    fn node(&mut self, at: u64, what: u32, counters: u64, count: usize) -> Option<()> {
+    /// Takes over the node at `at`; its method's entry in the method table is 0 where it has none.
+    fn node(&mut self, at: u64, size: u64, entry: u32) -> Option<()> {
         let reference = u32::try_from(at / abi::UNIT).ok()?;
-        let site = self.window.u32(at + node::SITE)?;
-        let parent = self.window.u32(at + node::PARENT)?;
-        let departures = self.window.u32(at + node::DEPARTURES)?;
+        let bytes = self.window.bytes(at, size)?;
+        let header = |offset: u64| word(bytes, offset as usize);
+        let (what, parent, departures) = (header(node::METHOD)?, header(node::PARENT)?, header(node::DEPARTURES)?);
         let c = &mut self.capture;
         let Some(parent) = c.places.get(parent, &c.reference) else {
             self.orphans += 1;
@@ -317,33 +314,21 @@ impl Scan<'_> {
         c.what.push(what);
         c.parent.push(parent);
         if c.flags & flags::SITES != 0 {
-            c.site.push(site);
+            c.site.push(header(node::SITE)?);
         }
-        self.window.u64s(at + counters, count, &mut c.counters)?;
+        let start = if entry & abi::METHOD_LEAF == 0 { node::COUNTERS } else { node::LEAF_COUNTERS } as usize;
+        let words = bytes.get(start..)?.as_chunks::<8>().0;
+        // The marker nodes of a tree have no counters, and no misses either.
+        let (counters, misses) = words.split_at_checked((entry & abi::METHOD_COUNTERS) as usize)?;
+        c.counters.extend(counters.iter().map(|w| u64::from_le_bytes(*w)));
         c.starts.push(c.counters.len());
-        if self.lanes > 0 {
-            // The marker nodes of a tree have no counters, and no misses either.
-            let at = (counters > 0).then_some(at + counters + 8 * count as u64);
-            self.misses(at)?;
+        let lane = |at: usize| misses.get(at).map_or(0, |w| u64::from_le_bytes(*w));
+        for (i, misses) in c.misses.iter_mut().enumerate() {
+            misses.entry.push(lane(i));
+            misses.returns.push(lane(i + self.lanes as usize));
         }
         if departures != 0 {
             self.departures(index, departures)?;
-        }
-        Some(())
-    }
-
-    /// The misses at `at`, as the next node's.
-    fn misses(&mut self, at: Option<u64>) -> Option<()> {
-        for (i, misses) in self.capture.misses.iter_mut().enumerate() {
-            let (entry, returns) = match at {
-                Some(at) => {
-                    let at = at + 8 * i as u64;
-                    (self.window.u64(at)?, self.window.u64(at + 8 * u64::from(self.lanes))?)
-                }
-                None => (0, 0),
-            };
-            misses.entry.push(entry);
-            misses.returns.push(returns);
         }
         Some(())
     }
@@ -367,6 +352,11 @@ impl Scan<'_> {
         }
         Some(())
     }
+}
+
+/// The u32 at a byte offset.
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 fn label_at(mem: &dyn Memory, reference: u32) -> Option<String> {
