@@ -60,7 +60,7 @@ impl Agent {
                 && !other.exists()
                 && let Ok(summary) = self.write_profile(jni, &other)
             {
-                message(&format!("{first}; it was written elsewhere"));
+                message(&format!("{first}; it was written to {} instead", summary.path.display()));
                 return Ok(summary);
             }
         }

@@ -13,7 +13,7 @@ import java.util.function.Supplier;
  * time leaves out the compiler and collector threads and time spent waiting for a core.
  */
 public final class Driver {
-    private static final Map<String, Supplier<Kernel>> KERNELS = new TreeMap<>(Map.of(
+    static final Map<String, Supplier<Kernel>> KERNELS = new TreeMap<>(Map.of(
             "Ray", Ray::new,
             "Rec", Rec::new,
             "Vis", Vis::new,

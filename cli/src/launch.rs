@@ -28,6 +28,10 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let out = args.out.replace("%t", &now.to_string());
+    // The agent would find out at the end of the run.
+    if let Some(directory) = Path::new(&out).parent().filter(|d| !d.as_os_str().is_empty() && !d.is_dir()) {
+        bail!("cannot write {out}: {} is no directory; create it, or name another file with --out", directory.display());
+    }
     let mut agent = OsString::from("-agentpath:");
     agent.push(find_agent()?);
     agent.push("=");
@@ -55,7 +59,8 @@ pub fn run(args: &Run) -> Result<ExitCode> {
 
     if !args.quiet {
         let path = PathBuf::from(out.replace("%p", &pid.to_string()).replace("%%", "%"));
-        summarise(&path)?;
+        // Fails when nobody reads standard error; the exit code is the program's all the same.
+        let _ = summarise(&path);
     }
     Ok(ExitCode::from(exit_code(status)))
 }

@@ -73,7 +73,10 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
         0 => rows.len(),
         top => top.min(rows.len()),
     };
-    table(view, &rows[..shown], out, style)?;
+    match &args.filter {
+        Some(filter) if rows.is_empty() => writeln!(out, "no method's name fits {filter}")?,
+        _ => table(view, &rows[..shown], out, style)?,
+    }
     if shown < rows.len() {
         let rest = rows[shown..].iter().fold(0u64, |sum, r| sum.saturating_add(view.cost_of_row(r).0));
         let more = format!(
