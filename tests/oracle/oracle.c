@@ -13,7 +13,7 @@
  *  - an exceptional exit is a frame left otherwise than by a return instruction.
  *
  * With trace=, every call and exit is written as well, in order, a line each: the number of the thread, what happened (E: entered, R:
- * returned, X: left by an exception), the context's index in out=, and an opcode: on E of the instruction that called it, 0 where none
+ * returned, X: left by an exception, C: goes on in a handler), the context's index in out=, and an opcode: on E of the instruction that called it, 0 where none
  * did (the first of a thread, what native code or the JVM itself calls), else of the instruction executed last. Then out= also has
  * executions by opcode.
  */
@@ -227,6 +227,18 @@ static void JNICALL method_exit(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, j
     pthread_mutex_unlock(&lock);
 }
 
+static void JNICALL exception_catch(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jmethodID id, jlocation at, jobject thrown) {
+    (void)jni, (void)jthread, (void)at, (void)thrown;
+    struct thread *thread = current(jvmti);
+    if (thread == NULL || thread->depth == 0)
+        return;
+    pthread_mutex_lock(&lock);
+    struct frame *top = &thread->frames[thread->depth - 1];
+    if (!dead && top->method == method_of(jvmti, id) && top->last != NOTHING_EXECUTED)
+        note(thread, 'C', top->node, top->last);
+    pthread_mutex_unlock(&lock);
+}
+
 static void JNICALL class_prepare(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jclass prepared) {
     (void)jni, (void)jthread;
     char *signature;
@@ -313,6 +325,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
     want.can_generate_method_exit_events = 1;
     want.can_get_bytecodes = 1;
     want.can_get_constant_pool = 1;
+    want.can_generate_exception_events = trace_path != NULL;
 #ifdef JNI_VERSION_21 /* JVMTI_VERSION_21 is an enumerator, invisible to the preprocessor */
     want.can_support_virtual_threads = 1;
 #endif
@@ -321,6 +334,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
     on.Breakpoint = breakpoint;
     on.MethodEntry = method_entry;
     on.MethodExit = method_exit;
+    on.ExceptionCatch = exception_catch;
     on.ClassPrepare = class_prepare;
     on.VMDeath = vm_death;
     check("SetEventCallbacks", (*jvmti)->SetEventCallbacks(jvmti, &on, sizeof on));
@@ -328,5 +342,8 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
     for (size_t i = 0; i < sizeof everywhere / sizeof *everywhere; i++)
         check("SetEventNotificationMode",
               (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, everywhere[i], NULL));
+    if (trace != NULL)
+        check("SetEventNotificationMode",
+              (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, JVMTI_EVENT_EXCEPTION_CATCH, NULL));
     return JNI_OK;
 }

@@ -49,6 +49,7 @@ impl Recording {
             cycles: total("cycles"),
             estimated: total("estimated_cycles"),
             upcalls: total("upcall_cycles"),
+            exceptions: total("exception_cycles"),
             lookups: total("lookups"),
             misses: total("entry_misses") + total("return_misses"),
             bytecodes: total("bytecodes"),

@@ -39,6 +39,8 @@ pub struct Sums {
     pub estimated: u64,
     /// Those of calls by the JVM and native code.
     pub upcalls: u64,
+    /// Those of bytecodes that threw.
+    pub exceptions: u64,
     /// Calls, and normal returns to a method.
     pub lookups: u64,
     /// All misses.
@@ -204,6 +206,13 @@ pub fn simulate(trace: &Trace, timing: &Timing, cache: &str) -> OnProcessor {
                 sums.upcalls += if by == 0 { cost } else { 0 };
             }
             stack.push(event.context);
+            continue;
+        }
+        if let What::Thrown(opcode) | What::Caught(opcode) = event.what {
+            // What a call let through was thrown elsewhere.
+            sums.exceptions += if INVOKES.contains(&opcode) { 0 } else { timing.of(opcode, 0).0 };
+        }
+        if matches!(event.what, What::Caught(_)) {
             continue;
         }
         assert_eq!(stack.pop(), Some(event.context), "what is left was entered last");

@@ -33,8 +33,10 @@ pub enum What {
     Entered(u8),
     /// It returned by this opcode.
     Returned(u8),
-    /// An exception left it.
-    Thrown,
+    /// An exception left it; the opcode executed last.
+    Thrown(u8),
+    /// A handler of its own goes on; the opcode executed last.
+    Caught(u8),
 }
 
 /// An event.
@@ -114,7 +116,8 @@ fn event(line: &str) -> Event {
     let what = match fields[1] {
         "E" => What::Entered(opcode),
         "R" => What::Returned(opcode),
-        "X" => What::Thrown,
+        "X" => What::Thrown(opcode),
+        "C" => What::Caught(opcode),
         other => panic!("the oracle says {other:?}"),
     };
     Event { thread: fields[0].parse().or_fail(line), what, context: fields[2].parse().or_fail(line) }

@@ -72,6 +72,22 @@ fn cycles_are_those_of_the_trace() {
 }
 
 #[test]
+fn upcalls_and_exceptions_can_be_left_out() {
+    for bench in run::benches() {
+        let (class_path, main, root) = (&bench.built.class_path, "Synchronized", "Synchronized.measured");
+        let expected = simulate(&Trace::record(&bench, class_path, main, root), &Timing::read(1, 2), "ideal").sums;
+        let recording = evaluated::record(&bench, class_path, main, root, "bba=precise");
+        let sums = |more: &[&str]| recording.on(&[&["--target", "jop", "--cache", "ideal"], more].concat()).sums;
+        assert_eq!(sums(&[]), expected, "{main} on {}", bench.jdk.feature);
+        assert!(expected.upcalls > 0 && expected.exceptions > 0, "{expected:?}");
+        let without = sums(&["--no-upcalls"]);
+        assert_eq!((without.cycles, without.upcalls), (expected.cycles - expected.upcalls, 0), "on {}", bench.jdk.feature);
+        let without = sums(&["--no-exceptions"]);
+        assert_eq!((without.cycles, without.exceptions), (expected.cycles - expected.exceptions, 0), "on {}", bench.jdk.feature);
+    }
+}
+
+#[test]
 fn wait_states_set_afterwards_count() {
     const CACHE: &str = "1k/4";
     for bench in run::benches() {
