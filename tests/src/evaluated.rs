@@ -23,8 +23,7 @@ impl Drop for Recording {
 
 /// Runs a program under cprof. `options` are the agent's, besides `root` and `out`.
 pub fn record(bench: &Bench, class_path: &str, main: &str, root: &str, options: &str) -> Recording {
-    let unique = options.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-    let name = format!("evaluated-{main}-{unique}-{}-{}.cprof", bench.jdk.feature, std::process::id());
+    let name = format!("evaluated-{main}-{}-{}.cprof", bench.jdk.feature, build::unique());
     let recording = Recording { file: build::directory().join(name) };
     // Woven code that was compiled has larger frames, and Recursion goes as deep as the usual stack allows.
     let mut java = bench.java(&["-Xss16m"]);

@@ -103,7 +103,7 @@ impl Bench {
         (self.built.key, SAME, flags, roots(programs), programs.iter().map(|p| &p.name).collect::<Vec<_>>()).hash(&mut key);
         let kept = build::directory().join(format!("oracle-{}-{:016x}.csv", self.jdk.feature, key.finish()));
         if !kept.exists() {
-            let unfinished = kept.with_extension(format!("unfinished-{}", std::process::id()));
+            let unfinished = kept.with_extension(format!("unfinished-{}", build::unique()));
             let mut java = self.java(flags);
             java.arg(agent(&self.built.oracle, programs, &unfinished, ""));
             let ending = self.start(java, programs);

@@ -68,12 +68,13 @@ impl Trace {
             |what: &str| build::directory().join(format!("trace-{main}-{}-{:016x}.{what}", bench.jdk.feature, key.finish()));
         let (out, trace) = (kept("csv"), kept("trace"));
         if !out.exists() {
-            let unfinished = out.with_extension(format!("unfinished-{}", std::process::id()));
+            let unfinished = [&out, &trace].map(|file| file.with_extension(format!("unfinished-{}", build::unique())));
             let mut java = bench.java(&["-Xint"]);
-            let options = format!("root={root},out={},trace={}", unfinished.display(), trace.display());
+            let options = format!("root={root},out={},trace={}", unfinished[0].display(), unfinished[1].display());
             java.arg(format!("-agentpath:{}={options}", bench.built.oracle.display())).args(["-cp", class_path, main]);
             build::must(&mut java);
-            std::fs::rename(&unfinished, &out).or_fail(out.display());
+            std::fs::rename(&unfinished[1], &trace).or_fail(trace.display());
+            std::fs::rename(&unfinished[0], &out).or_fail(out.display());
         }
         let read = |path: &Path| std::fs::read_to_string(path).or_fail(path.display());
         let (tree, trace) = (read(&out), read(&trace));
