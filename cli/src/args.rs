@@ -202,6 +202,9 @@ pub struct OnTarget {
     /// Leave out what calls by the JVM and by native code (class initialisers, reflection) cost
     #[arg(long)]
     pub no_upcalls: bool,
+    /// Leave out what bytecodes that throw cost
+    #[arg(long)]
+    pub no_exceptions: bool,
 }
 
 /// `cprof targets`.
@@ -241,6 +244,7 @@ pub enum TargetsCommand {
 #[command(after_help = "Examples:
   cprof explore app.cprof                                    the recorded caches on the models of the default matrix
   cprof explore app.cprof --matrix design.toml               processors, caches and parameters of your choice
+  cprof explore app.cprof --matrix design.toml --plot design.svg
   cprof explore app.cprof --root com.acme.Main.loop --format csv
 
 A matrix is a TOML file: targets = [...], caches = [...], [set] with lists of values, [base] to compare with;
@@ -251,6 +255,9 @@ pub struct Explore {
     /// Which configurations
     #[arg(long, value_name = "FILE")]
     pub matrix: Option<PathBuf>,
+    /// Draw the speedups into this SVG file, too
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -260,6 +267,9 @@ pub struct Explore {
     /// Leave out what calls by the JVM and by native code cost
     #[arg(long)]
     pub no_upcalls: bool,
+    /// Leave out what bytecodes that throw cost
+    #[arg(long)]
+    pub no_exceptions: bool,
 }
 
 /// `NAME=NUMBER`.

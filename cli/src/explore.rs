@@ -1,5 +1,7 @@
 //! `cprof explore`: one profile on many configurations.
 
+mod plot;
+
 use crate::args::{Explore, Format, OnTarget};
 use crate::report::field;
 use crate::report::processor::{cpi, model, percent, ratio};
@@ -9,11 +11,12 @@ use crate::table::Table;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{Metrics, Options, evaluate};
-use cprof_profile::names::thousands;
+use cprof_profile::names::{dotted, thousands};
 use cprof_profile::target::{CycleEstimator, Model};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 /// The matrix when none is given.
 const DEFAULT: &str = include_str!("../../targets/matrices/default.toml");
@@ -51,6 +54,12 @@ struct Configuration {
     set: Vec<(String, i64)>,
 }
 
+impl Configuration {
+    fn name(&self) -> String {
+        format!("{}, {}{}", self.target, self.cache, settings(self.set.iter().map(|(name, value)| (name, value))))
+    }
+}
+
 /// A row.
 #[derive(Serialize)]
 struct Row {
@@ -68,17 +77,21 @@ struct Row {
     miss_rate: Option<f64>,
 }
 
-/// Prints the table.
+/// Prints the table, and draws it.
 pub fn explore(args: &Explore) -> Result<()> {
     let mut view = View::load(&args.part, &OnTarget::default())?;
     let (configurations, base) = configurations(&matrix(args)?, &view)?;
-    let mut measured = |c: &Configuration| measured(&mut view, c, args.no_upcalls);
+    let against = base.as_ref().unwrap_or(&configurations[0]).name();
+    let mut measured = |c: &Configuration| measured(&mut view, c, args);
     let mut base_time = base.map(|b| measured(&b)).transpose()?.map(|(model, metrics, _)| time(&model, &metrics));
     let mut rows = Vec::new();
     for configuration in &configurations {
         let (model, metrics, bytecodes) = measured(configuration)?;
         let against = *base_time.get_or_insert_with(|| time(&model, &metrics));
         rows.push(row(configuration, &model, &metrics, bytecodes, against));
+    }
+    if let Some(file) = &args.plot {
+        draw(&rows, &view, &against, file)?;
     }
     let stdout = io::stdout();
     let style = Style::of(&stdout);
@@ -93,6 +106,13 @@ pub fn explore(args: &Explore) -> Result<()> {
     }
     out.flush()?;
     Ok(())
+}
+
+fn draw(rows: &[Row], view: &View, against: &str, file: &Path) -> Result<()> {
+    let bars: Vec<plot::Bar> = rows.iter().map(|r| plot::Bar { label: name(r), speedup: r.speedup }).collect();
+    let main = &view.profile.run.main_class;
+    let title = if main.is_empty() { view.file.clone() } else { dotted(main) };
+    std::fs::write(file, plot::svg(&title, against, &bars)).with_context(|| format!("cannot write the plot {}", file.display()))
 }
 
 fn matrix(args: &Explore) -> Result<Matrix> {
@@ -143,9 +163,9 @@ fn configurations(matrix: &Matrix, view: &View) -> Result<(Vec<Configuration>, O
     Ok((all, base))
 }
 
-fn measured(view: &mut View, c: &Configuration, without_upcalls: bool) -> Result<(Model, Metrics, u64)> {
+fn measured(view: &mut View, c: &Configuration, args: &Explore) -> Result<(Model, Metrics, u64)> {
     let model = model(&c.target, &c.set)?;
-    let options = Options { cache: Some(c.cache), without_upcalls };
+    let options = Options { cache: Some(c.cache), without_upcalls: args.no_upcalls, without_exceptions: args.no_exceptions };
     let evaluation = evaluate(&view.profile, &view.measures, &view.natives, &model, &options)
         .with_context(|| format!("target {}, cache {}", c.target, c.cache))?;
     let totals = view.totals_with(evaluation.nodes);
@@ -179,8 +199,12 @@ fn row(c: &Configuration, model: &Model, m: &Metrics, bytecodes: u64, base: (f64
     }
 }
 
-fn settings(row: &Row) -> String {
-    row.set.iter().map(|(name, value)| format!(" {name}={value}")).collect()
+fn settings<'a>(set: impl Iterator<Item = (&'a String, &'a i64)>) -> String {
+    set.map(|(name, value)| format!(" {name}={value}")).collect()
+}
+
+fn name(row: &Row) -> String {
+    format!("{}, {}{}", row.target, row.cache, settings(row.set.iter()))
 }
 
 fn text(rows: &[Row], out: &mut dyn Write, style: Style) -> Result<()> {
@@ -194,7 +218,7 @@ fn text(rows: &[Row], out: &mut dyn Write, style: Style) -> Result<()> {
             r.speedup.map_or_else(|| "-".to_owned(), |p| format!("{p:+.1}%")),
             percent(r.entry_miss_rate),
             percent(r.return_miss_rate),
-            format!("{}, {}{}", r.target, r.cache, settings(r)),
+            name(r),
         ]);
     }
     table.print(out, style)?;
@@ -205,7 +229,7 @@ fn csv(rows: &[Row], out: &mut dyn Write) -> Result<()> {
     let number = |n: Option<f64>| n.map(|n| format!("{n:.6}")).unwrap_or_default();
     write!(out, "target,cache,set,cycles,bytecodes,cpi,milliseconds,speedup,entry_miss_rate,return_miss_rate,miss_rate\r\n")?;
     for r in rows {
-        let (target, set) = (field(&r.target), field(settings(r).trim_start()));
+        let (target, set) = (field(&r.target), field(settings(r.set.iter()).trim_start()));
         let rates = [r.cpi, r.milliseconds, r.speedup, r.entry_miss_rate, r.return_miss_rate, r.miss_rate].map(number).join(",");
         write!(out, "{target},{},{set},{},{},{rates}\r\n", r.cache, r.cycles, r.bytecodes)?;
     }

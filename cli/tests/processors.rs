@@ -95,7 +95,16 @@ fn what_cannot_be_answered_is_refused() {
     assert!(fails(&["report", profile.path(), "--target", "jup"]).contains("jop-2014"));
     assert!(fails(&["report", profile.path(), "--target", "jop", "--set", "x=1"]).contains("rws (1)"));
     assert!(fails(&["report", profile.path(), "--target", "jop", "--set", "rws=fast"]).contains("whole number"));
-    assert!(fails(&["report", profile.path(), "--cache", "4k/16"]).contains("--target"));
+    for option in [&["--cache", "4k/16"][..], &["--set", "rws=3"], &["--no-upcalls"], &["--no-exceptions"]] {
+        let refused = fails(&[&["report", profile.path()][..], option].concat());
+        assert!(refused.contains(option[0]) && refused.contains("--target"), "{refused}");
+    }
+    for cache in ["4k", "4k/0", "0/4", "mru:4k/16", "4k/16@core", "x/4", ""] {
+        let refused = fails(&["report", profile.path(), "--target", "jop", "--cache", cache]);
+        assert!(refused.contains("--cache") && refused.contains(&format!("'{cache}'")), "{refused}");
+    }
+    let refused = fails(&["report", profile.path(), "--target", "jop", "--cache", "lru:4k/16"]);
+    assert!(refused.contains("lru:4k/16 was not simulated") && refused.contains("simulated 1k/4, 4k/16"), "{refused}");
     assert!(fails(&["report", profile.path(), "--target", "jop", "--cache", "4k"]).contains("number of blocks"));
 }
 
@@ -116,6 +125,15 @@ fn explore() {
     let same: serde_json::Value = serde_json::from_str(&same).unwrap();
     assert_eq!(rows[6][..3], ["jop-fast-invoke", "4k/16", "rws=9"]);
     assert_eq!(same["totals"]["cycles"].to_string(), rows[6][3], "a row is what a report says");
+    let picture = profile.0.with_extension("svg");
+    prints(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap(), "--plot", picture.to_str().unwrap()]);
+    let svg = std::fs::read_to_string(&picture).unwrap();
+    std::fs::remove_file(&picture).unwrap();
+    for part in ["<svg ", "speedup in percent against jop, 4k/16", "jop-fast-invoke, ideal rws=9", ">+0.0</text>", "</svg>"] {
+        assert!(svg.contains(part), "{part}:\n{svg}");
+    }
+    let refused = fails(&["explore", profile.path(), "--plot", "/nowhere/at/all.svg"]);
+    assert!(refused.contains("cannot write the plot /nowhere/at/all.svg"), "{refused}");
     std::fs::write(&matrix, "targets = [\"jop\"]\ncaches = [\"16k/64\"]\n").unwrap();
     let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);
     assert!(refused.contains("simulated 1k/4, 4k/16"), "{refused}");

@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let measures = measure(&profile, &Bytecodes)?;
     let natives = native_calls(&profile, &measures)?;
     let target = arguments.next().unwrap_or_else(|| "bytecodes".to_owned());
-    let options = Options { cache: Some(CacheSpec::IDEAL), without_upcalls: false };
+    let options = Options { cache: Some(CacheSpec::IDEAL), ..Options::default() };
     let cycles = |estimator: &dyn CycleEstimator| {
         let evaluation = evaluate(&profile, &measures, &natives, estimator, &options)?;
         let sum: u64 = evaluation.nodes.iter().map(|n| n.cycles).sum();

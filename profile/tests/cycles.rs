@@ -18,7 +18,7 @@ const STATIC: u16 = 0x0009;
 const PUBLIC: u16 = 0x0001;
 
 fn options(cache: &str) -> Options {
-    Options { cache: Some(cache.parse().unwrap()), without_upcalls: false }
+    Options { cache: Some(cache.parse().unwrap()), ..Options::default() }
 }
 
 fn on(profile: &Profile, model: &Model, options: &Options) -> Result<Evaluation, String> {

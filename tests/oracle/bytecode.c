@@ -1,10 +1,14 @@
 #include "bytecode.h"
 
+#include <string.h>
+
 enum {
     TABLESWITCH = 0xaa,
     LOOKUPSWITCH = 0xab,
     IRETURN = 0xac,
     RETURN = 0xb1,
+    INVOKEVIRTUAL = 0xb6,
+    INVOKEDYNAMIC = 0xba,
     WIDE = 0xc4,
     IINC = 0x84,
     LAST_STANDARD = 0xc9, /* jsr_w; what follows is reserved or internal to a JVM */
@@ -52,4 +56,62 @@ int instruction_length(const unsigned char *code, int length, int at) {
 
 int is_return(int opcode) {
     return opcode >= IRETURN && opcode <= RETURN;
+}
+
+/* Tags of constants (JVMS 4.4) that are not three or five bytes long. */
+enum { UTF8 = 1, LONG = 5, DOUBLE = 6, CLASS = 7, STRING = 8, METHOD_HANDLE = 15, METHOD_TYPE = 16, MODULE = 19, PACKAGE = 20 };
+
+static int u2(const unsigned char *bytes, int at) {
+    return bytes[at] << 8 | bytes[at + 1];
+}
+
+/* Where the entry of that index begins; -1 if there is none. */
+static int entry(const unsigned char *pool, int length, int index) {
+    int at = 0;
+    for (int i = 1; at + 3 <= length; i++) {
+        if (i == index)
+            return at;
+        switch (pool[at]) {
+        case UTF8:
+            at += 3 + u2(pool, at + 1);
+            break;
+        case LONG:
+        case DOUBLE:
+            at += 9;
+            i++; /* takes two indices */
+            break;
+        case CLASS:
+        case STRING:
+        case METHOD_TYPE:
+        case MODULE:
+        case PACKAGE:
+            at += 3;
+            break;
+        case METHOD_HANDLE:
+            at += 4;
+            break;
+        default:
+            at += 5;
+        }
+    }
+    return -1;
+}
+
+static int is_text(const unsigned char *pool, int length, int index, const char *text) {
+    int at = entry(pool, length, index), size = (int)strlen(text);
+    return at >= 0 && pool[at] == UTF8 && u2(pool, at + 1) == size && at + 3 + size <= length &&
+           memcmp(pool + at + 3, text, (size_t)size) == 0;
+}
+
+int call_of(const unsigned char *code, int length, int at, const unsigned char *pool, int pool_length, const char *name,
+            const char *descriptor) {
+    if (at < 0 || at + 3 > length || code[at] < INVOKEVIRTUAL || code[at] > INVOKEDYNAMIC)
+        return 0;
+    if (code[at] == INVOKEDYNAMIC)
+        return INVOKEDYNAMIC;
+    int method = entry(pool, pool_length, u2(code, at + 1));
+    int both = method < 0 ? -1 : entry(pool, pool_length, u2(pool, method + 3));
+    int same = both >= 0 && is_text(pool, pool_length, u2(pool, both + 1), name) &&
+               is_text(pool, pool_length, u2(pool, both + 3), descriptor);
+    return same ? code[at] : 0;
 }

@@ -1,4 +1,4 @@
-/* Instruction boundaries of JVM bytecode (JVMS 6.5), and which instructions return. */
+/* JVM bytecode: instruction boundaries (JVMS 6.5), which instructions return, and which method a call names (JVMS 4.4.2). */
 #ifndef ORACLE_BYTECODE_H
 #define ORACLE_BYTECODE_H
 
@@ -7,5 +7,10 @@ int instruction_length(const unsigned char *code, int length, int at);
 
 /* Whether the opcode leaves the method normally: ireturn .. return. */
 int is_return(int opcode);
+
+/* The opcode of the call instruction at `at`, if it names a method of that name and descriptor in its constant pool, or is an
+ * invokedynamic, which names none; else 0: then the instruction called nothing, and what runs now was called by the JVM itself. */
+int call_of(const unsigned char *code, int length, int at, const unsigned char *pool, int pool_length, const char *name,
+            const char *descriptor);
 
 #endif

@@ -13,7 +13,9 @@
  *  - an exceptional exit is a frame left otherwise than by a return instruction.
  *
  * With trace=, every call and exit is written as well, in order, a line each: the number of the thread, what happened (E: entered, R:
- * returned, X: left by an exception), and the context's index in out=.
+ * returned, X: left by an exception, C: goes on in a handler), the context's index in out=, and an opcode: on E of the instruction that called it, 0 where none
+ * did (the first of a thread, what native code or the JVM itself calls), else of the instruction executed last. Then out= also has
+ * executions by opcode.
  */
 #include "bytecode.h"
 #include "tree.h"
@@ -22,12 +24,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROOTS = 256, NOTHING_EXECUTED = -1 };
+enum { MAX_ROOTS = 256, NOTHING_EXECUTED = -1, WIDE = 0xc4 };
 
 struct frame {
     struct method *method;
     struct node *node; /* for a native frame its caller's */
     int last;          /* opcode executed last */
+    int at;            /* where it stands */
 };
 
 struct thread {
@@ -69,9 +72,26 @@ static void mismatch(const char *event, struct method *seen, struct thread *thre
             seen->descriptor, top ? top->class_name : "-", top ? top->name : "-", thread->depth);
 }
 
-static void note(struct thread *thread, char what, struct node *node) {
-    if (trace != NULL && fprintf(trace, "%d %c %ld\n", thread->number, what, node->index) < 0)
+static void note(struct thread *thread, char what, struct node *node, int opcode) {
+    if (fprintf(trace, "%d %c %ld %d\n", thread->number, what, node->index, opcode) < 0)
         die("writing trace=", JVMTI_ERROR_NONE);
+}
+
+/* The opcode of the instruction that called the method on top, 0 where none did. */
+static int called_by(jvmtiEnv *jvmti, struct thread *thread) {
+    if (thread->depth < 2)
+        return 0;
+    struct frame *caller = &thread->frames[thread->depth - 2];
+    struct method *in = caller->method, *callee = thread->frames[thread->depth - 1].method;
+    if (in->native || caller->last == NOTHING_EXECUTED)
+        return 0;
+    if (in->pool == NULL) {
+        jclass holder;
+        jint count;
+        check("GetMethodDeclaringClass", (*jvmti)->GetMethodDeclaringClass(jvmti, in->id, &holder));
+        check("GetConstantPool", (*jvmti)->GetConstantPool(jvmti, holder, &count, &in->pool_length, &in->pool));
+    }
+    return call_of(in->code, in->length, caller->at, in->pool, in->pool_length, callee->name, callee->descriptor);
 }
 
 static struct thread *current(jvmtiEnv *jvmti) {
@@ -144,10 +164,17 @@ static void JNICALL breakpoint(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jm
             if (top->method == m) {
                 if (top->last == NOTHING_EXECUTED) {
                     top->node->calls++;
-                    note(thread, 'E', top->node);
+                    if (trace != NULL)
+                        note(thread, 'E', top->node, called_by(jvmti, thread));
                 }
                 top->last = m->code[at];
+                top->at = (int)at;
                 top->node->bytecodes++;
+                if (trace != NULL) {
+                    count_opcode(top->node, m->code[at]);
+                    if (m->code[at] == WIDE)
+                        count_opcode(top->node, m->code[at + 1]);
+                }
             } else {
                 mismatch("breakpoint", m, thread);
             }
@@ -187,7 +214,8 @@ static void JNICALL method_exit(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, j
                 int thrown = !is_return(top->last);
                 if (thrown)
                     top->node->thrown++;
-                note(thread, thrown ? 'X' : 'R', top->node);
+                if (trace != NULL)
+                    note(thread, thrown ? 'X' : 'R', top->node, top->last);
                 if (thrown != by_exception)
                     mismatch(by_exception ? "exit by exception" : "normal exit", m, thread);
             }
@@ -196,6 +224,18 @@ static void JNICALL method_exit(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, j
         if (thread->depth == 0)
             frame_events(jvmti, jthread, JVMTI_DISABLE);
     }
+    pthread_mutex_unlock(&lock);
+}
+
+static void JNICALL exception_catch(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jmethodID id, jlocation at, jobject thrown) {
+    (void)jni, (void)jthread, (void)at, (void)thrown;
+    struct thread *thread = current(jvmti);
+    if (thread == NULL || thread->depth == 0)
+        return;
+    pthread_mutex_lock(&lock);
+    struct frame *top = &thread->frames[thread->depth - 1];
+    if (!dead && top->method == method_of(jvmti, id) && top->last != NOTHING_EXECUTED)
+        note(thread, 'C', top->node, top->last);
     pthread_mutex_unlock(&lock);
 }
 
@@ -284,6 +324,8 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
     want.can_generate_method_entry_events = 1;
     want.can_generate_method_exit_events = 1;
     want.can_get_bytecodes = 1;
+    want.can_get_constant_pool = 1;
+    want.can_generate_exception_events = trace_path != NULL;
 #ifdef JNI_VERSION_21 /* JVMTI_VERSION_21 is an enumerator, invisible to the preprocessor */
     want.can_support_virtual_threads = 1;
 #endif
@@ -292,6 +334,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
     on.Breakpoint = breakpoint;
     on.MethodEntry = method_entry;
     on.MethodExit = method_exit;
+    on.ExceptionCatch = exception_catch;
     on.ClassPrepare = class_prepare;
     on.VMDeath = vm_death;
     check("SetEventCallbacks", (*jvmti)->SetEventCallbacks(jvmti, &on, sizeof on));
@@ -299,5 +342,8 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
     for (size_t i = 0; i < sizeof everywhere / sizeof *everywhere; i++)
         check("SetEventNotificationMode",
               (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, everywhere[i], NULL));
+    if (trace != NULL)
+        check("SetEventNotificationMode",
+              (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, JVMTI_EVENT_EXCEPTION_CATCH, NULL));
     return JNI_OK;
 }

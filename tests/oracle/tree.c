@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 1 << 16 };
+enum { BUCKETS = 1 << 16, OPCODES = 256 };
 
 static struct method *methods[BUCKETS];
 static struct node *nodes[BUCKETS];
@@ -91,9 +91,24 @@ struct node *child_of(struct node *parent, struct method *method) {
     return n;
 }
 
+void count_opcode(struct node *node, int opcode) {
+    if (node->opcodes == NULL)
+        node->opcodes = allocate(OPCODES * sizeof *node->opcodes);
+    node->opcodes[opcode]++;
+}
+
 void write_tree(FILE *out) {
-    fprintf(out, "index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes,code_length\n");
-    for (struct node *n = root.younger; n != NULL; n = n->younger)
-        fprintf(out, "%ld,%ld,%s,%s,%s,%llu,%llu,%llu,%d\n", n->index, n->parent->index, n->method->class_name,
+    fprintf(out, "index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes,code_length,opcodes\n");
+    for (struct node *n = root.younger; n != NULL; n = n->younger) {
+        fprintf(out, "%ld,%ld,%s,%s,%s,%llu,%llu,%llu,%d,", n->index, n->parent->index, n->method->class_name,
                 n->method->name, n->method->descriptor, n->calls, n->thrown, n->bytecodes, (int)n->method->length);
+        const char *between = "";
+        for (int opcode = 0; n->opcodes != NULL && opcode < OPCODES; opcode++) {
+            if (n->opcodes[opcode] == 0)
+                continue;
+            fprintf(out, "%s%d:%llu", between, opcode, n->opcodes[opcode]);
+            between = " ";
+        }
+        fputc('\n', out);
+    }
 }

@@ -12,6 +12,8 @@ struct method {
     char *descriptor;
     unsigned char *code; /* original bytecode */
     jint length;
+    unsigned char *pool; /* constant pool; NULL until a call of the method's is looked at */
+    jint pool_length;
     int native;
     int armed; /* breakpoints are set */
     int root;  /* named by root= */
@@ -25,6 +27,7 @@ struct node {
     struct node *younger;  /* in order of creation, for writing: parents come first */
     long index;
     unsigned long long calls, thrown, bytecodes;
+    unsigned long long *opcodes; /* executions by opcode, a widened instruction's under wide and under what it widens; or NULL */
 };
 
 /* The method of that id; described on first sight by JVMTI. Ends the process when JVMTI refuses. */
@@ -36,7 +39,11 @@ struct node *tree_root(void);
 /* The child of `parent` for `method`, made on first use. */
 struct node *child_of(struct node *parent, struct method *method);
 
-/* Writes `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes,code_length`, one context a line, parents first. */
+/* An opcode was executed in that context. */
+void count_opcode(struct node *node, int opcode);
+
+/* Writes `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes,code_length,opcodes`, one context a line, parents
+ * first; opcodes as `opcode:executions` with spaces between. */
 void write_tree(FILE *out);
 
 /* Reports a broken oracle and ends the process: an oracle that guesses is none. */

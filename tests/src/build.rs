@@ -5,6 +5,7 @@ use crate::{OrFail, assemble, program};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What was built for a JDK.
 #[derive(Debug, Clone)]
@@ -27,6 +28,12 @@ pub fn directory() -> PathBuf {
     let directory = target.join("cprof-tests");
     std::fs::create_dir_all(&directory).or_fail(directory.display());
     directory
+}
+
+/// For names of unfinished files: no other test and no other process gets the same.
+pub fn unique() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A directory of that name, made empty, in [`directory`].
@@ -92,8 +99,7 @@ fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
 fn cached(name: &str, key: u64, make: impl FnOnce(&Path)) -> PathBuf {
     let done = directory().join(format!("{name}-{key:016x}"));
     if !done.exists() {
-        // Several processes may make the same, and several threads of one.
-        let unfinished = fresh(&format!("{name}-unfinished-{}-{:?}", std::process::id(), std::thread::current().id()));
+        let unfinished = fresh(&format!("{name}-unfinished-{}", unique()));
         make(&unfinished);
         if std::fs::rename(&unfinished, &done).is_err() {
             assert!(done.exists(), "{} cannot be renamed to {}", unfinished.display(), done.display());

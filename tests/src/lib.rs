@@ -3,19 +3,24 @@
 //! - [`jdk`]: the JDKs of this machine
 //! - [`build`]: compiles the oracle, `programs/` and the native library they use
 //! - [`assemble`]: class files that javac does not write
-//! - [`caches`]: method caches, simulated from what the oracle saw
+//! - [`caches`], [`processor`]: method caches, and the cycles a processor takes, simulated from what the oracle saw
 //! - [`compare`]: runs a program in all ways and compares
 //! - [`program`]: what a program's head comment says about it
 //! - [`tree`]: calling context trees by name, and where two of them differ
+//! - [`evaluated`]: what `cprof report --target` says
+//! - [`trace`]: calls and returns as the oracle saw them, in order
 //! - [`run`]: programs under the oracle, under cprof, and under neither
 
 pub mod assemble;
 pub mod build;
 pub mod caches;
 pub mod compare;
+pub mod evaluated;
 pub mod jdk;
+pub mod processor;
 pub mod program;
 pub mod run;
+pub mod trace;
 pub mod tree;
 
 /// Ends the test with a message, with the context of an error.

@@ -28,7 +28,7 @@ pub const MODES: &[Mode] = &[
 
 /// Flags under which two runs of a program do the same: class data sharing is off under cprof, so it is off always; identity
 /// hash codes are all 1 (synchronizer.cpp, get_next_hash: hashCode=2).
-const SAME: &[&str] =
+pub(crate) const SAME: &[&str] =
     &["-Xshare:off", "-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2", "--enable-native-access=ALL-UNNAMED"];
 
 /// A JDK with what was built for it.
@@ -111,7 +111,7 @@ impl Bench {
         (self.built.key, SAME, flags, roots(programs), programs.iter().map(|p| &p.name).collect::<Vec<_>>()).hash(&mut key);
         let kept = build::directory().join(format!("oracle-{}-{:016x}.csv", self.jdk.feature, key.finish()));
         if !kept.exists() {
-            let unfinished = kept.with_extension(format!("unfinished-{}", std::process::id()));
+            let unfinished = kept.with_extension(format!("unfinished-{}", build::unique()));
             let mut java = self.java(flags);
             java.arg(agent(&self.built.oracle, programs, &unfinished, ""));
             let ending = self.start(java, programs);
@@ -145,7 +145,7 @@ fn exit(programs: &[&Program]) -> i32 {
     if let [one] = programs { one.exit } else { 0 }
 }
 
-/// Reads what the oracle wrote: `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes,code_length`.
+/// Reads what the oracle wrote: `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes,code_length,opcodes`.
 fn read_oracle(file: &Path) -> Tree {
     let text = std::fs::read_to_string(file).or_fail(file.display());
     let mut tree = Tree::default();

@@ -23,17 +23,19 @@ pub fn model(name: &str, set: &[(String, i64)]) -> Result<Model> {
 /// Evaluates a profile as the options say, into its measures; none without `--target`.
 pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives: &[NativeCalls]) -> Result<Option<Evaluated>> {
     let Some(name) = &args.target else {
-        if args.cache.is_some() || !args.set.is_empty() || args.no_upcalls {
-            bail!("--cache, --set and --no-upcalls belong to a processor; name one with --target (cprof targets lists them)");
+        if args.cache.is_some() || !args.set.is_empty() || args.no_upcalls || args.no_exceptions {
+            bail!(
+                "--cache, --set, --no-upcalls and --no-exceptions belong to a processor; name one with --target (cprof targets lists them)"
+            );
         }
         return Ok(None);
     };
     let model = model(name, &args.set)?;
     let cache = args.cache.unwrap_or_else(|| chosen_cache(profile, &model));
-    let options = Options { cache: Some(cache), without_upcalls: args.no_upcalls };
+    let options = Options { cache: Some(cache), without_upcalls: args.no_upcalls, without_exceptions: args.no_exceptions };
     let evaluation = evaluate(profile, measures, natives, &model, &options).map_err(|e| hint(e.into(), profile, name))?;
     measures.processor = evaluation.nodes;
-    Ok(Some(Evaluated { model, cache, notes: evaluation.notes, without_upcalls: args.no_upcalls }))
+    Ok(Some(Evaluated { model, cache, notes: evaluation.notes, options }))
 }
 
 /// The model's own cache, if it was simulated in any scope.
@@ -118,6 +120,8 @@ pub struct Sums<'a> {
     estimated_cycles: u64,
     upcall_cycles: u64,
     upcalls_included: bool,
+    exception_cycles: u64,
+    exceptions_included: bool,
     notes: &'a [String],
 }
 
@@ -139,7 +143,9 @@ impl<'a> Sums<'a> {
             hit_rate: m.hit_rate(),
             estimated_cycles: m.estimated,
             upcall_cycles: m.upcalls,
-            upcalls_included: !on.without_upcalls,
+            upcalls_included: !on.options.without_upcalls,
+            exception_cycles: m.exceptions,
+            exceptions_included: !on.options.without_exceptions,
             notes: &on.notes,
         }
     }
@@ -169,6 +175,13 @@ impl<'a> Sums<'a> {
                 "upcall cycles",
                 self.upcall_cycles,
                 "calls by the JVM and native code; --no-upcalls leaves them out".to_owned(),
+            ));
+        }
+        if self.exceptions_included && self.exception_cycles > 0 {
+            lines.push((
+                "exception cycles",
+                self.exception_cycles,
+                "bytecodes that threw; --no-exceptions leaves them out".to_owned(),
             ));
         }
         lines

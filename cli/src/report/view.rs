@@ -4,7 +4,7 @@ use super::processor;
 use crate::args::{Format, OnTarget, Part, Report, Sort};
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
-use cprof_profile::cycles::Metrics;
+use cprof_profile::cycles::{Metrics, Options};
 use cprof_profile::measure::{Measures, measure};
 use cprof_profile::model::Profile;
 use cprof_profile::names::{Pattern, parameters};
@@ -47,8 +47,8 @@ pub struct Evaluated {
     pub cache: CacheSpec,
     /// What a reader must know.
     pub notes: Vec<String>,
-    /// `--no-upcalls`.
-    pub without_upcalls: bool,
+    /// `--no-upcalls`, `--no-exceptions` and the like.
+    pub options: Options,
 }
 
 /// The report without any options.

@@ -1,7 +1,7 @@
 //! By which instruction a context was called.
 //!
 //! A call selects a method of the name and descriptor that its call site names (JVMS §5.4.6), so a context whose caller has
-//! no such call site was called by the JVM or from native code. Where a caller has several such sites of different kinds,
+//! no such call site (for a constructor: in its own class) was called by the JVM or from native code. Where a caller has several such sites of different kinds,
 //! `static` decides for some, and the recorded call site (`sites=on`) for all.
 //!
 //! Method handles and `invokedynamic` call without naming the method. They are taken to have called a context
@@ -32,6 +32,8 @@ struct Site {
     kind: InvokeKind,
     /// Name and descriptor of the method.
     callee: (String, String),
+    /// The class in which it is looked for, internal name.
+    class: String,
     names: Names,
 }
 
@@ -61,10 +63,12 @@ impl CallSites {
             for instruction in Instructions::new(code.bytes, code.at) {
                 let instruction = instruction.map_err(fail)?;
                 let Some(kind) = InvokeKind::of_opcode(instruction.opcode) else { continue };
-                let mut site = Site { bci: instruction.bci, kind, callee: (String::new(), String::new()), names: Names::Adapter };
+                let callee = (String::new(), String::new());
+                let mut site = Site { bci: instruction.bci, kind, callee, class: String::new(), names: Names::Adapter };
                 if kind != InvokeKind::Dynamic {
                     let member = class.pool.member(instruction.u2()).map_err(fail)?;
                     site.callee = (text(member.name), text(member.descriptor));
+                    site.class = text(member.class);
                     site.names = names(member.class, member.name);
                 }
                 by_method[m].push(site);
@@ -102,8 +106,12 @@ fn classify(profile: &Profile, caller: u32, callee: u32, site: u32, sites: &[Sit
     let class = &profile.classes[callee.class as usize];
     let is_static = callee.access & access::STATIC != 0;
     let at_site = |s: &&Site| site == 0 || s.bci + 1 == site;
+    // A constructor is that of the class named (JVMS §6.5, invokespecial); the JVM calls others itself, those of exceptions. A
+    // hidden class has another name than its own code gives it.
+    let constructs = |s: &&Site| callee.name != "<init>" || class.hidden || s.class == class.name;
     let named = |s: &&Site| {
         s.names == Names::Callee
+            && constructs(s)
             && (s.callee.0.as_str(), s.callee.1.as_str()) == (callee.name.as_str(), callee.descriptor.as_str())
             && (s.kind == InvokeKind::Static) == is_static
     };

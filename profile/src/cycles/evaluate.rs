@@ -95,7 +95,7 @@ struct Work<'a> {
     out: Vec<Metrics>,
     /// By caller's node and first possible site.
     mixed: FxHashMap<(u32, u32), Mixed>,
-    without_upcalls: bool,
+    options: &'a Options,
 }
 
 /// Evaluates every node. `measures` and `natives` are those of the same profile.
@@ -120,7 +120,7 @@ pub fn evaluate(
         prices: Prices { estimator, invokes: FxHashMap::default(), returns: FxHashMap::default() },
         out: vec![Metrics::default(); profile.nodes.len()],
         mixed: FxHashMap::default(),
-        without_upcalls: options.without_upcalls,
+        options,
     };
     let mut departures = ByNode::new(&profile.departures);
     for node in 0..profile.nodes.len() {
@@ -173,13 +173,18 @@ impl Work<'_> {
         };
         // Where the caller was folded away, its size is not known; the callee's own stands in.
         let caller_words = self.rules.get(caller as usize).and_then(Option::as_ref).map_or(words, |r| r.words);
-        let mut cycles = own.cycles;
+        let (mut cycles, mut estimated) = (own.cycles, own.estimated);
+        if self.options.without_exceptions {
+            cycles = cycles.saturating_sub(own.exceptions);
+            estimated = estimated.saturating_sub(own.estimated_exceptions);
+        }
         if return_misses > 0 && caller != special::ROOT {
             let missed = return_misses.saturating_mul(self.prices.leave(return_opcode, Some(caller_words))?);
             let hit = return_misses.saturating_mul(self.prices.leave(return_opcode, None)?);
             cycles = cycles.saturating_add(missed).saturating_sub(hit);
         }
-        let own = Metrics { cycles, estimated: own.estimated, upcalls: 0, entry_misses, return_misses, entries: calls, returns };
+        let exceptions = if self.options.without_exceptions { 0 } else { own.exceptions };
+        let own = Metrics { cycles, estimated, upcalls: 0, exceptions, entry_misses, return_misses, entries: calls, returns };
         self.out[node].add(&own);
         // A thread's first method was not called; nor was one that root= chose, as far as the recording goes.
         if caller == special::ROOT {
@@ -190,7 +195,7 @@ impl Work<'_> {
         }
         let site = profile.nodes.site_of(node);
         match self.sites.caller(profile, caller, callee, site) {
-            Caller::Kind(InvokeKind::Vm) if self.without_upcalls => {}
+            Caller::Kind(InvokeKind::Vm) if self.options.without_upcalls => {}
             Caller::Kind(kind) => {
                 let kind = *kind;
                 let cycles = self.prices.calls(kind, calls, entry_misses, words)?;

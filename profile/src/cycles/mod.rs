@@ -26,6 +26,8 @@ pub struct Metrics {
     pub estimated: u64,
     /// Those of them that are calls the JVM or native code made: class initialisers, class loaders, reflection, callbacks.
     pub upcalls: u64,
+    /// Cycles of bytecodes that threw, `athrow` or another. Calls that an exception ended are not among them.
+    pub exceptions: u64,
     /// Times it was entered and not in the method cache.
     pub entry_misses: u64,
     /// Times it returned and its caller was not in the method cache.
@@ -42,6 +44,7 @@ impl Metrics {
         self.cycles = self.cycles.saturating_add(other.cycles);
         self.estimated = self.estimated.saturating_add(other.estimated);
         self.upcalls = self.upcalls.saturating_add(other.upcalls);
+        self.exceptions = self.exceptions.saturating_add(other.exceptions);
         self.entry_misses = self.entry_misses.saturating_add(other.entry_misses);
         self.return_misses = self.return_misses.saturating_add(other.return_misses);
         self.entries = self.entries.saturating_add(other.entries);
@@ -67,4 +70,6 @@ pub struct Options {
     pub cache: Option<CacheSpec>,
     /// Leave out what calls by the JVM and by native code cost the one who is interrupted by them.
     pub without_upcalls: bool,
+    /// Leave out the bytecodes that threw.
+    pub without_exceptions: bool,
 }

@@ -3,7 +3,7 @@
 use super::EvaluateError;
 use crate::code::{CodeError, Costs, for_each_method};
 use crate::flow::EdgeKind;
-use crate::model::{Departure, Level, Method, Profile};
+use crate::model::{Departure, DepartureKind, Level, Method, Profile};
 use crate::recover::{Recovery, Weights};
 use crate::target::{CycleEstimator, InvokeKind, TargetError};
 use cprof_instrument::classfile::instructions::{Instruction, Instructions};
@@ -19,6 +19,8 @@ struct Linear {
 pub(super) struct Rule {
     cycles: Linear,
     estimated: Linear,
+    /// Every bytecode's cycles, calls without.
+    thrower: Costs,
     returns: Weights,
     /// The method's return instruction: the descriptor fixes it (JVMS §4.9.2). None in a method that never returns.
     pub(super) return_opcode: Option<u8>,
@@ -69,6 +71,8 @@ pub(super) fn rules(
             (_, false) => 0,
         };
         let estimated = Costs::by(code.bytes, code.at, estimated).map_err(|e| fail(e.to_string()))?;
+        let thrower = |i: &Instruction<'_>| if InvokeKind::of_opcode(i.opcode).is_some() { 0 } else { price(i).0 };
+        let thrower = Costs::by(code.bytes, code.at, thrower).map_err(|e| fail(e.to_string()))?;
         let return_cost = match return_opcode.map(|opcode| estimator.leave(opcode, None)) {
             None => 0,
             Some(Ok(cost)) => cost,
@@ -86,7 +90,7 @@ pub(super) fn rules(
         let returns = recovery.weigh(flow, flow.edges.iter().map(is_return).collect());
         let (cycles, estimated) = (linear(cycles), linear(estimated));
         let words = estimator.words(code.bytes.len() as u32);
-        rules[m] = Some(Rule { cycles, estimated, returns, return_opcode, return_cost, words, recovery });
+        rules[m] = Some(Rule { cycles, estimated, thrower, returns, return_opcode, return_cost, words, recovery });
         Ok(())
     });
     match (refused, done) {
@@ -121,8 +125,27 @@ pub(super) struct Own {
     pub(super) cycles: u64,
     /// Those of them that are averages.
     pub(super) estimated: u64,
+    /// Those of bytecodes that threw.
+    pub(super) exceptions: u64,
+    /// Those of both.
+    pub(super) estimated_exceptions: u64,
     /// Normal returns.
     pub(super) returns: u64,
+}
+
+/// Where the bytecode stands that threw. Counted by blocks, any of its block may have; that is charged whole, and of the block's
+/// last bytecode it is certain, if that always throws, whether it was reached or not.
+fn thrower(method: &Method, departure: &Departure) -> Option<(u32, u32)> {
+    match method.level {
+        Level::Precise => Some((departure.bci, departure.bci + 1)),
+        Level::Block => {
+            let at = method.flow.block_at(departure.bci)?;
+            let leads_on = method.flow.edges.iter().any(|e| e.from as usize == at);
+            let end = method.flow.blocks[at].end;
+            // What leads nowhere ends with athrow, one byte long.
+            (!leads_on).then_some((end - 1, end))
+        }
+    }
 }
 
 impl Rule {
@@ -134,10 +157,21 @@ impl Rule {
             }
         }
         let returns = returns.max(0) as u64;
+        let (mut exceptions, mut estimated_exceptions) = (0i64, 0i64);
+        for d in departures.iter().filter(|d| d.kind != DepartureKind::Active) {
+            let Some((start, end)) = thrower(method, d) else { continue };
+            exceptions = exceptions.wrapping_add(self.thrower.range(start, end).wrapping_mul(d.count));
+            if self.thrower.range(start, end) > 0 {
+                let estimated = self.estimated.costs.range(start, end);
+                estimated_exceptions = estimated_exceptions.wrapping_add(estimated.wrapping_mul(d.count));
+            }
+        }
         let cycles = self.cycles.of(method, counters, departures).max(0) as u64;
         Own {
             cycles: cycles.saturating_add(self.return_cost.saturating_mul(returns)),
             estimated: self.estimated.of(method, counters, departures).max(0) as u64,
+            exceptions: exceptions.max(0) as u64,
+            estimated_exceptions: estimated_exceptions.max(0) as u64,
             returns,
         }
     }

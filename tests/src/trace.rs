@@ -1,0 +1,125 @@
+//! What the oracle saw, event by event.
+
+use crate::run::{Bench, SAME};
+use crate::tree::stable;
+use crate::{OrFail, build};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+/// A context of the oracle's. Number 0 stands for what is outside of the roots.
+#[derive(Debug, Default)]
+pub struct Context {
+    /// From the root to the method, by name.
+    pub path: String,
+    /// The method by name.
+    pub name: String,
+    /// The caller's context.
+    pub parent: usize,
+    /// Number of its method.
+    pub method: usize,
+    /// Bytes of its original code.
+    pub code_length: u32,
+    /// Executed bytecodes.
+    pub bytecodes: u64,
+    /// Executions by opcode; a widened instruction's under `wide` and under what it widens.
+    pub opcodes: Vec<(u8, u64)>,
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// A method was entered; by which opcode, 0 when native code or the JVM itself called, or the thread begins there.
+    Entered(u8),
+    /// It returned by this opcode.
+    Returned(u8),
+    /// An exception left it; the opcode executed last.
+    Thrown(u8),
+    /// A handler of its own goes on; the opcode executed last.
+    Caught(u8),
+}
+
+/// An event.
+#[derive(Debug, Clone, Copy)]
+pub struct Event {
+    /// Number of the thread.
+    pub thread: usize,
+    /// What happened.
+    pub what: What,
+    /// Where.
+    pub context: usize,
+}
+
+/// A run under the oracle.
+#[derive(Debug)]
+pub struct Trace {
+    /// Callers before callees.
+    pub contexts: Vec<Context>,
+    /// In order.
+    pub events: Vec<Event>,
+}
+
+impl Trace {
+    /// Runs a program under the oracle. That takes long and gives the same for the same classes, so it is kept.
+    pub fn record(bench: &Bench, class_path: &str, main: &str, root: &str) -> Trace {
+        let mut key = DefaultHasher::new();
+        (bench.built.key, SAME, class_path, main, root).hash(&mut key);
+        let kept =
+            |what: &str| build::directory().join(format!("trace-{main}-{}-{:016x}.{what}", bench.jdk.feature, key.finish()));
+        let (out, trace) = (kept("csv"), kept("trace"));
+        if !out.exists() {
+            let unfinished = [&out, &trace].map(|file| file.with_extension(format!("unfinished-{}", build::unique())));
+            let mut java = bench.java(&["-Xint"]);
+            let options = format!("root={root},out={},trace={}", unfinished[0].display(), unfinished[1].display());
+            java.arg(format!("-agentpath:{}={options}", bench.built.oracle.display())).args(["-cp", class_path, main]);
+            build::must(&mut java);
+            std::fs::rename(&unfinished[1], &trace).or_fail(trace.display());
+            std::fs::rename(&unfinished[0], &out).or_fail(out.display());
+        }
+        let read = |path: &Path| std::fs::read_to_string(path).or_fail(path.display());
+        let (tree, trace) = (read(&out), read(&trace));
+        assert!(tree.ends_with("mismatches,0\n"), "the oracle's events contradict each other, or {} is cut off", out.display());
+        let mut contexts = vec![Context::default()];
+        let mut methods = HashMap::new();
+        for line in tree.lines().skip(1).filter(|l| !l.starts_with("mismatches")) {
+            let fields: Vec<&str> = line.split(',').collect();
+            let parent = fields[1].parse::<usize>().or_fail(line);
+            let name = format!("{}.{}{}", stable(fields[2]), fields[3], fields[4]);
+            let count = methods.len();
+            let method = *methods.entry((fields[2], fields[3], fields[4])).or_insert(count);
+            let executions = |pair: &str| {
+                let (opcode, count) = pair.split_once(':').unwrap_or_else(|| panic!("OPCODE:EXECUTIONS in {line}"));
+                (opcode.parse().or_fail(line), count.parse().or_fail(line))
+            };
+            contexts.push(Context {
+                path: format!("{} > {name}", contexts[parent].path),
+                name,
+                parent,
+                method,
+                code_length: fields[8].parse().or_fail(line),
+                bytecodes: fields[7].parse().or_fail(line),
+                opcodes: fields[9].split_whitespace().map(executions).collect(),
+            });
+        }
+        Trace { contexts, events: trace.lines().map(event).collect() }
+    }
+
+    /// How many calls it has.
+    pub fn calls(&self) -> usize {
+        self.events.iter().filter(|e| matches!(e.what, What::Entered(_))).count()
+    }
+}
+
+/// `THREAD WHAT CONTEXT OPCODE`.
+fn event(line: &str) -> Event {
+    let fields: Vec<&str> = line.split(' ').collect();
+    let opcode = fields[3].parse().or_fail(line);
+    let what = match fields[1] {
+        "E" => What::Entered(opcode),
+        "R" => What::Returned(opcode),
+        "X" => What::Thrown(opcode),
+        "C" => What::Caught(opcode),
+        other => panic!("the oracle says {other:?}"),
+    };
+    Event { thread: fields[0].parse().or_fail(line), what, context: fields[2].parse().or_fail(line) }
+}

@@ -1,0 +1,105 @@
+//! Caches other than a FIFO cache for each thread, caches of virtual threads, and options about caches that are wrong.
+
+use cprof_tests::evaluated::{self, difference};
+use cprof_tests::processor::{Timing, simulate};
+use cprof_tests::run::Bench;
+use cprof_tests::trace::Trace;
+use cprof_tests::{OrFail, build, run};
+
+/// Each of the caches, all simulated in one run, against the trace.
+fn compare(bench: &Bench, main: &str, options: &str, caches: &[&str]) {
+    let (class_path, root) = (&bench.built.class_path, format!("{main}.measured"));
+    let trace = Trace::record(bench, class_path, main, &root);
+    let recording = evaluated::record(bench, class_path, main, &root, options);
+    for cache in caches {
+        let found = recording.on(&["--target", "jop", "--cache", cache]);
+        let expected = simulate(&trace, &Timing::read(1, 2), cache);
+        assert_eq!(difference(&expected, &found), None, "{main} on {}, {cache} of {options}", bench.jdk.feature);
+        assert!(expected.sums.misses > 0, "{main}, {cache}: without misses this says little");
+    }
+}
+
+#[test]
+fn least_recently_used() {
+    const CACHES: &[&str] = &["lru:512/4", "lru:1k/8", "lru:4k/16", "512/4"];
+    for bench in run::benches() {
+        for main in ["Relay", "Cores", "Leaves"] {
+            compare(&bench, main, &format!("cache={}", CACHES.join("+")), CACHES);
+        }
+        compare(&bench, "Relay", "cache=lru:512/8", &["lru:512/8"]);
+    }
+}
+
+#[test]
+fn one_core_for_all_threads() {
+    for bench in run::benches() {
+        compare(
+            &bench,
+            "Relay",
+            "cache-scope=shared,cache=512/4+lru:512/4+1k/8",
+            &["512/4@shared", "lru:512/4@shared", "1k/8@shared"],
+        );
+        compare(&bench, "Relay", "cache=512/8@shared", &["512/8@shared"]);
+        // What the threads leave in the cache matters, or the above would not tell shared caches from others.
+        let trace = Trace::record(&bench, &bench.built.class_path, "Relay", "Relay.measured");
+        let misses = |cache| simulate(&trace, &Timing::read(1, 2), cache).sums.misses;
+        assert_ne!(misses("4k/16@shared"), misses("4k/16"));
+        compare(&bench, "Relay", "cache=4k/16@shared", &["4k/16@shared"]);
+    }
+}
+
+#[test]
+fn every_virtual_thread_has_a_core() {
+    const CACHES: &[&str] = &["512/4", "1k/8", "lru:512/4"];
+    let benches: Vec<Bench> = run::benches().into_iter().filter(|b| b.jdk.feature >= 21).collect();
+    assert!(!benches.is_empty() || std::env::var_os("CPROF_TEST_JDKS").is_some(), "no JDK with virtual threads");
+    for bench in benches {
+        compare(&bench, "VirtualCores", &format!("cache={}", CACHES.join("+")), CACHES);
+        compare(&bench, "VirtualCores", "cache=512/4", &["512/4"]);
+    }
+}
+
+#[test]
+fn a_cache_that_was_not_simulated_is_refused_with_those_that_were() {
+    let bench = &run::benches()[0];
+    let recording = evaluated::record(bench, &bench.built.class_path, "Straight", "Straight.measured", "cache=1k/4+lru:4k/16");
+    for cache in ["4k/16", "lru:1k/4", "1k/4@shared"] {
+        let refused = recording.refused(&["--target", "jop", "--cache", cache]);
+        assert!(refused.contains(&format!("{cache} was not simulated")), "{refused}");
+        assert!(refused.contains("simulated 1k/4, lru:4k/16"), "{refused}");
+    }
+    let without = evaluated::record(bench, &bench.built.class_path, "Straight", "Straight.measured", "bba=precise");
+    let refused = without.refused(&["--target", "jop"]);
+    assert!(refused.contains("--cache ideal"), "{refused}");
+}
+
+#[test]
+fn wrong_options_about_caches_are_named_and_the_jvm_does_not_start() {
+    const WRONG: &[(&str, &str)] = &[
+        ("cache=", "cache"),
+        ("cache=4k", "number of blocks"),
+        ("cache=4k/0", "cache=4k/0"),
+        ("cache=0/4", "cache=0/4"),
+        ("cache=mru:4k/16", "cache=mru:4k/16"),
+        ("cache=4k/16+4k/16", "twice"),
+        ("cache=4k/16+4k/16@shared", "two runs"),
+        ("cache=4k/16,cache-scope=core", "cache-scope"),
+        ("cache-scope=shared", "cache=4k/16"),
+        ("cache=4k/16,cache=1k/4", "cache"),
+        ("target=jup", "jop-2014"),
+    ];
+    for bench in run::benches() {
+        for (options, named) in WRONG {
+            let mut java = bench.java(&[]);
+            java.arg(format!("-agentpath:{}={options}", build::agent().display())).args([
+                "-cp",
+                &bench.built.class_path,
+                "Straight",
+            ]);
+            let output = java.output().or_fail(format_args!("starting {java:?}"));
+            let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+            assert!(!output.status.success() && !stdout.contains("Straight"), "{options}: the program ran");
+            assert!(stderr.lines().any(|l| l.contains("cprof") && l.contains(named)), "{options}: {stderr}");
+        }
+    }
+}
