@@ -1,5 +1,9 @@
 //! The command line.
 
+mod live;
+
+pub use live::{Clean, List, Recover, Snapshot};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cprof_profile::cache::CacheSpec;
 use std::ffi::OsString;
@@ -34,6 +38,14 @@ pub enum Command {
     Explore(Box<Explore>),
     /// List the processors that cprof has models of, show one, check one of your own
     Targets(Targets),
+    /// List the JVMs of this user, or what dead ones have left
+    List(List),
+    /// Write a profile of a JVM that is being recorded, now, without stopping it
+    Snapshot(Snapshot),
+    /// Write the profile of a JVM that was killed or crashed
+    Recover(Recover),
+    /// Remove the recordings that dead JVMs have left
+    Clean(Clean),
 }
 
 /// `cprof run`.

@@ -253,7 +253,7 @@ impl Scan<'_> {
                 _ => return None,
             };
             let end = at + size.next_multiple_of(8);
-            if end > chunk.end {
+            if end == at || end > chunk.end {
                 return None;
             }
             match what {
@@ -352,6 +352,10 @@ impl Scan<'_> {
         while reference != 0 {
             let at = u64::from(reference) * abi::UNIT;
             if self.mem.u32(at)? != kind::DEPARTURE {
+                return None;
+            }
+            // A record belongs to one node: there are no more than fit into the memory, whatever damaged lists say.
+            if self.capture.departures.len() as u64 > self.mem.len() / 24 {
                 return None;
             }
             let place = self.mem.u32(at + 4)?;

@@ -1,0 +1,53 @@
+//! Commands for running JVMs, and for what dead ones have left.
+
+mod clean;
+mod list;
+mod recover;
+mod snapshot;
+mod which;
+
+pub use clean::clean;
+pub use list::list;
+pub use recover::recover;
+pub use snapshot::snapshot;
+
+use cprof_profile::model::Profile;
+use std::path::PathBuf;
+
+/// The file to write: `%p` is the process, `%t` the start of its recording in seconds since 1970, `%%` a percent sign.
+fn out_path(pattern: &str, profile: &Profile) -> PathBuf {
+    let mut path = String::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match (c, chars.clone().next()) {
+            ('%', Some('p')) => path.push_str(&profile.run.pid.to_string()),
+            ('%', Some('t')) => path.push_str(&(profile.run.started_ms / 1000).to_string()),
+            ('%', Some('%')) => path.push('%'),
+            _ => {
+                path.push(c);
+                continue;
+            }
+        }
+        chars.next();
+    }
+    PathBuf::from(path)
+}
+
+/// A size in bytes for people.
+fn size(bytes: u64) -> String {
+    const MB: f64 = (1 << 20) as f64;
+    if bytes < 1 << 20 { format!("{} KB", bytes.div_ceil(1024)) } else { format!("{:.1} MB", bytes as f64 / MB) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cprof_profile::model::RunFacts;
+
+    #[test]
+    fn percent_signs_in_file_names() {
+        let run = RunFacts { pid: 7, started_ms: 11_999, ..RunFacts::default() };
+        let profile = Profile { run, ..Profile::default() };
+        assert_eq!(out_path("a-%p-%t-%%p-%x%", &profile), PathBuf::from("a-7-11-%p-%x%"));
+    }
+}
