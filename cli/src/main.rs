@@ -1,5 +1,6 @@
 //! The `cprof` command.
 
+mod agent;
 mod args;
 mod date;
 mod explore;
@@ -22,6 +23,8 @@ fn main() -> ExitCode {
         Command::Targets(targets) => targets::targets(&targets).map(|()| ExitCode::SUCCESS),
         Command::Report(report) => report::report(&report).map(|()| ExitCode::SUCCESS),
         Command::List(list) => live::list(&list).map(|()| ExitCode::SUCCESS),
+        Command::Attach(attach) => live::attach(&attach).map(|()| ExitCode::SUCCESS),
+        Command::Detach(detach) => live::detach(&detach).map(|()| ExitCode::SUCCESS),
         Command::Snapshot(snapshot) => live::snapshot(&snapshot).map(|()| ExitCode::SUCCESS),
         Command::Recover(recover) => live::recover(&recover).map(|()| ExitCode::SUCCESS),
         Command::Clean(clean) => live::clean(&clean).map(|()| ExitCode::SUCCESS),

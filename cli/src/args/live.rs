@@ -1,8 +1,9 @@
 //! Options of the commands for running and for dead JVMs.
 
-use super::Format;
+use super::{Counting, Format};
 use clap::Args;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// `cprof list`.
 #[derive(Debug, Args)]
@@ -19,6 +20,58 @@ pub struct List {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+/// `cprof attach`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cprof attach 4711                              count from now on; the profile is written when the JVM ends
+  cprof attach 4711 --for 30s -o app.cprof       count for half a minute, write, detach
+  cprof attach 4711 --include 'com.acme.*'       weave the classes of one package only: a shorter pause
+  cprof attach 4711 --agent /opt/libcprof.so     a JVM in a container, which sees the agent there
+
+The JVM stops for a moment while its loaded classes are woven; how long is printed, with what was covered and what was not.
+
+Exit code: 0; 1 when the JVM could not be attached to or the profile not be written; 2 for wrong options.
+
+Environment:
+  CPROF_AGENT   path of libcprof.so, when it is not beside the cprof command")]
+pub struct Attach {
+    /// Process id of the JVM, as cprof list shows it
+    pub pid: u32,
+    /// Count for so long, then write the profile and detach: 30s, 5m or 1h
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    pub time: Option<Duration>,
+    /// The file to write; %p stands for the process id, %t for the start of the recording in seconds
+    #[arg(short = 'o', long = "out", value_name = "FILE", default_value = "cprof-%p.cprof")]
+    pub out: String,
+    /// libcprof.so as the JVM sees it
+    #[arg(long, value_name = "PATH")]
+    pub agent: Option<String>,
+    /// What is counted, and how
+    #[command(flatten)]
+    pub counting: Counting,
+}
+
+/// `cprof detach`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cprof detach 4711                      what was counted is dropped
+  cprof detach 4711 -o app.cprof         write it first
+
+Exit code: 0; 1 when the JVM could not be reached, cprof is not in it, or the file cannot be written; 2 for wrong options.
+
+Environment:
+  CPROF_AGENT   path of libcprof.so, when it is not beside the cprof command")]
+pub struct Detach {
+    /// Process id of the JVM, as cprof list shows it
+    pub pid: u32,
+    /// Write what was counted to this file first; %p stands for the process id
+    #[arg(short = 'o', long = "out", value_name = "FILE")]
+    pub out: Option<String>,
+    /// libcprof.so as the JVM sees it
+    #[arg(long, value_name = "PATH")]
+    pub agent: Option<String>,
 }
 
 /// `cprof snapshot`.
@@ -79,4 +132,35 @@ pub struct Clean {
     /// Process ids or directories; without any, all that dead JVMs have left
     #[arg(value_name = "PID|DIR")]
     pub what: Vec<PathBuf>,
+}
+
+/// `30s`, `5m`, `1h`, `500ms`; a number alone is seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => 0,
+    };
+    match digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)) {
+        Some(ms) if ms > 0 => Ok(Duration::from_millis(ms)),
+        _ => Err("it takes a time as 30s, 5m or 1h".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        for (text, ms) in [("30s", 30_000), ("2", 2000), ("5m", 300_000), ("1h", 3_600_000), ("50ms", 50)] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for text in ["", "s", "0s", "-1s", "1d", "é", "99999999999999999999s", "99999999999999999h"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
 }

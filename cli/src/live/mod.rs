@@ -1,27 +1,29 @@
 //! Commands for running JVMs, and for what dead ones have left.
 
+mod attach;
 mod clean;
 mod list;
 mod recover;
 mod snapshot;
 mod which;
 
+pub use attach::{attach, detach};
 pub use clean::clean;
 pub use list::list;
 pub use recover::recover;
 pub use snapshot::snapshot;
 
-use cprof_profile::model::Profile;
+use cprof_profile::model::RunFacts;
 use std::path::PathBuf;
 
 /// The file to write: `%p` is the process, `%t` the start of its recording in seconds since 1970, `%%` a percent sign.
-fn out_path(pattern: &str, profile: &Profile) -> PathBuf {
+fn out_path(pattern: &str, run: &RunFacts) -> PathBuf {
     let mut path = String::new();
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
         match (c, chars.clone().next()) {
-            ('%', Some('p')) => path.push_str(&profile.run.pid.to_string()),
-            ('%', Some('t')) => path.push_str(&(profile.run.started_ms / 1000).to_string()),
+            ('%', Some('p')) => path.push_str(&run.pid.to_string()),
+            ('%', Some('t')) => path.push_str(&(run.started_ms / 1000).to_string()),
             ('%', Some('%')) => path.push('%'),
             _ => {
                 path.push(c);
@@ -42,12 +44,10 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cprof_profile::model::RunFacts;
 
     #[test]
     fn percent_signs_in_file_names() {
         let run = RunFacts { pid: 7, started_ms: 11_999, ..RunFacts::default() };
-        let profile = Profile { run, ..Profile::default() };
-        assert_eq!(out_path("a-%p-%t-%%p-%x%", &profile), PathBuf::from("a-7-11-%p-%x%"));
+        assert_eq!(out_path("a-%p-%t-%%p-%x%", &run), PathBuf::from("a-7-11-%p-%x%"));
     }
 }

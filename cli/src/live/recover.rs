@@ -15,7 +15,7 @@ use std::io::{self, Write};
 pub fn recover(args: &Recover) -> Result<()> {
     let recording = which::left(&args.what)?;
     let profile = take::read(&recording)?.profile(Taken::Killed)?;
-    let out = out_path(&args.out, &profile);
+    let out = out_path(&args.out, &profile.run);
     let bytes = file::write(&out, &profile)?;
     // What was written is read as any reader will, and evaluated.
     let again = file::read(&out)?;

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 pub fn snapshot(args: &Snapshot) -> Result<()> {
     let recording = which::recorded(args.pid)?;
     let profile = take::read(&recording)?.profile(Taken::Running)?;
-    let out = out_path(&args.out, &profile);
+    let out = out_path(&args.out, &profile.run);
     let bytes = file::write(&out, &profile)?;
     let mut err = io::stderr().lock();
     let style = Style::of(&err);
