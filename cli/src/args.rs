@@ -2,7 +2,7 @@
 
 mod live;
 
-pub use live::{Attach, Clean, Detach, List, Recover, Snapshot};
+pub use live::{Attach, Clean, Detach, List, Recover, Snapshot, Top};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cprof_profile::cache::CacheSpec;
@@ -46,6 +46,8 @@ pub enum Command {
     Detach(Detach),
     /// Write a profile of a JVM that is being recorded, now, without stopping it
     Snapshot(Snapshot),
+    /// Show what a JVM that is being recorded does now, by method, context and thread
+    Top(Top),
     /// Write the profile of a JVM that was killed or crashed
     Recover(Recover),
     /// Remove the recordings that dead JVMs have left

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Attach(attach) => live::attach(&attach).map(|()| ExitCode::SUCCESS),
         Command::Detach(detach) => live::detach(&detach).map(|()| ExitCode::SUCCESS),
         Command::Snapshot(snapshot) => live::snapshot(&snapshot).map(|()| ExitCode::SUCCESS),
+        Command::Top(top) => live::top(&top).map(|()| ExitCode::SUCCESS),
         Command::Recover(recover) => live::recover(&recover).map(|()| ExitCode::SUCCESS),
         Command::Clean(clean) => live::clean(&clean).map(|()| ExitCode::SUCCESS),
     };

@@ -6,7 +6,7 @@ use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
 use cprof_profile::model::{Profile, RunFacts, Taken};
 use cprof_profile::recording::{self, Capture, CaptureError, Log, Origin, OriginError};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
@@ -43,8 +43,7 @@ pub enum TakeError {
 #[derive(Debug)]
 pub struct Reading {
     path: PathBuf,
-    /// The counts.
-    pub capture: Capture,
+    capture: Capture,
     log: Vec<u8>,
 }
 
@@ -60,19 +59,14 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
 }
 
 impl Reading {
-    /// The directory.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The class log.
-    pub fn log(&self) -> Log<'_> {
-        Log::read(&self.log)
+    /// The counts, and the class log's bytes.
+    pub fn into_parts(self) -> (Capture, Vec<u8>) {
+        (self.capture, self.log)
     }
 
     /// Who recorded.
     pub fn origin(&self) -> Result<Origin, TakeError> {
-        Origin::of(&self.log()).map_err(|error| TakeError::ClassLog { path: self.path.clone(), error })
+        Origin::of(&Log::read(&self.log)).map_err(|error| TakeError::ClassLog { path: self.path.clone(), error })
     }
 
     /// The profile.

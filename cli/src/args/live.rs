@@ -95,6 +95,27 @@ pub struct Snapshot {
     pub quiet: bool,
 }
 
+/// `cprof top`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cprof top 4711
+  cprof top 4711 --every 5s          slower: for trees of many millions of contexts
+  cprof top 4711 | head -20          one table of one interval, then exit
+
+Keys: m methods, c contexts, t threads; s order; space pause; w write a snapshot; q quit.
+
+The counts are read from shared memory: the JVM is not stopped and does not notice, but reading takes a core for a moment.
+Colours follow NO_COLOR and TERM.
+
+Exit code: 0; 1 when the process is not being recorded; 2 for wrong options.")]
+pub struct Top {
+    /// Process id of the JVM, as cprof list shows it
+    pub pid: u32,
+    /// How often to look: 1s, 500ms
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s")]
+    pub every: Duration,
+}
+
 /// `cprof recover`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

@@ -5,6 +5,7 @@ mod clean;
 mod list;
 mod recover;
 mod snapshot;
+mod top;
 mod which;
 
 pub use attach::{attach, detach};
@@ -12,6 +13,7 @@ pub use clean::clean;
 pub use list::list;
 pub use recover::recover;
 pub use snapshot::snapshot;
+pub use top::top;
 
 use cprof_profile::model::RunFacts;
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
 //! What a run leaves behind, turned into a profile: the arena with the counts and the log of classes.
 //!
 //! [`log`] is written by the agent while classes are woven; [`capture()`] copies the trees out of the arena, which may be
-//! in use; [`assemble()`] joins the two.
+//! in use; [`assemble()`] joins the two. [`rates`] are what happens
+//! between one capture and the next.
 
 mod assemble;
 mod capture;
@@ -10,6 +11,7 @@ mod memory;
 mod origin;
 pub mod place;
 mod places;
+pub mod rates;
 mod resolve;
 mod stacks;
 
