@@ -28,50 +28,49 @@ pub fn find() -> Result<PathBuf> {
 pub struct Options(Vec<String>);
 
 impl Options {
-    /// What is to be counted, and how.
-    pub fn new(counting: &Counting) -> Result<Options> {
-        let mut options = Options(Vec::new());
+    /// None yet, but that the agent says nothing by itself.
+    pub fn quiet() -> Options {
+        Options(vec!["quiet".to_owned()])
+    }
+
+    /// Adds what is to be counted, and how.
+    pub fn counting(&mut self, counting: &Counting) -> Result<()> {
         if let Some(bba) = counting.bba {
-            options.add("bba", if bba == Bba::Block { "block" } else { "precise" })?;
+            self.add("bba", if bba == Bba::Block { "block" } else { "precise" })?;
         }
         if counting.sites {
-            options.add("sites", "on")?;
+            self.add("sites", "on")?;
         }
         if let Some(depth) = counting.depth {
-            options.add("depth", &depth.to_string())?;
+            self.add("depth", &depth.to_string())?;
         }
         if counting.fold_recursion {
-            options.add("recursion", "fold")?;
+            self.add("recursion", "fold")?;
         }
-        counting.root.iter().try_for_each(|root| options.add("root", root))?;
-        counting.include.iter().try_for_each(|pattern| options.add("include", pattern))?;
-        counting.exclude.iter().try_for_each(|pattern| options.add("exclude", pattern))?;
+        counting.root.iter().try_for_each(|root| self.add("root", root))?;
+        counting.include.iter().try_for_each(|pattern| self.add("include", pattern))?;
+        counting.exclude.iter().try_for_each(|pattern| self.add("exclude", pattern))?;
         if let Some(nodes) = counting.max_nodes {
-            options.add("max-nodes", &nodes.to_string())?;
+            self.add("max-nodes", &nodes.to_string())?;
         }
         if let Some(size) = &counting.max_memory {
-            options.add("max-memory", size)?;
+            self.add("max-memory", size)?;
         }
         if let Some(target) = &counting.target {
-            options.add("target", target)?;
+            self.add("target", target)?;
         }
         if let Some(cache) = &counting.cache {
-            options.add("cache", cache)?;
+            self.add("cache", cache)?;
         }
         if let Some(scope) = counting.cache_scope {
-            options.add("cache-scope", if scope == CacheScope::Shared { "shared" } else { "thread" })?;
+            self.add("cache-scope", if scope == CacheScope::Shared { "shared" } else { "thread" })?;
         }
-        Ok(options)
+        Ok(())
     }
 
     /// One of the commands that an agent takes which is there already.
     pub fn command(name: &str) -> Options {
         Options(vec![format!("command={name}")])
-    }
-
-    /// Adds an option without a value.
-    pub fn flag(&mut self, name: &str) {
-        self.0.push(name.to_owned());
     }
 
     /// Adds an option.

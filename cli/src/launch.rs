@@ -31,9 +31,9 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     option.push(agent::find()?);
     option.push("=");
     // The agent's own line is replaced by the summary.
-    let mut options = agent::Options::new(&args.counting)?;
-    options.flag("quiet");
+    let mut options = agent::Options::quiet();
     options.add("out", &out)?;
+    options.counting(&args.counting)?;
     if args.deterministic {
         options.add("deterministic", "on")?;
     }

@@ -35,9 +35,9 @@ pub fn attach(args: &Attach) -> Result<()> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
     let run = RunFacts { pid: args.pid, started_ms: now, ..RunFacts::default() };
     let out = std::path::absolute(out_path(&args.out, &run))?;
-    let mut options = Options::new(&args.counting)?;
-    options.flag("quiet");
+    let mut options = Options::quiet();
     options.add("out", out.to_str().context("the name of the file to write is no text that the JVM could be sent")?)?;
+    options.counting(&args.counting)?;
     // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let reply = target.send(options)?;
