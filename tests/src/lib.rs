@@ -5,6 +5,7 @@
 //! - [`assemble`]: class files that javac does not write
 //! - [`caches`]: method caches, simulated from what the oracle saw
 //! - [`compare`]: runs a program in all ways and compares
+//! - [`live`]: JVMs that are looked at, and ended, from outside
 //! - [`program`]: what a program's head comment says about it
 //! - [`tree`]: calling context trees by name, and where two of them differ
 //! - [`run`]: programs under the oracle, under cprof, and under neither
@@ -14,6 +15,7 @@ pub mod build;
 pub mod caches;
 pub mod compare;
 pub mod jdk;
+pub mod live;
 pub mod program;
 pub mod run;
 pub mod tree;
