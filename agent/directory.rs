@@ -2,7 +2,7 @@
 //!
 //! A JVM that is killed leaves it for `cprof recover`.
 
-use cprof_profile::recording::place::{ARENA, CLASS_LOG, DirectoryName, SHARED_MEMORY};
+use cprof_profile::recording::files::{ARENA, CLASS_LOG, DirectoryName, SHARED_MEMORY};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::process::{Process, user_name};
 use cprof_live::recordings::{Found, Recording, Shelf, State};
-use cprof_profile::recording::place::DirectoryName;
+use cprof_profile::recording::files::DirectoryName;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};

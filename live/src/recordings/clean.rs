@@ -3,7 +3,7 @@
 use super::open::private_directory;
 use super::{Found, OpenError, Shelf, State};
 use crate::process::{own_user, user_name};
-use cprof_profile::recording::place::{ARENA, CLASS_LOG};
+use cprof_profile::recording::files::{ARENA, CLASS_LOG};
 use rustix::fs::{AtFlags, Mode, OFlags, open, unlinkat};
 use rustix::io::Errno;
 use std::io;

@@ -1,5 +1,6 @@
 //! An arena in a file.
 
+use cprof_instrument::abi;
 use cprof_profile::recording::Memory;
 use std::fs::File;
 use std::io;
@@ -14,9 +15,10 @@ pub struct FileMemory<'a> {
 }
 
 impl<'a> FileMemory<'a> {
-    /// The file as long as it is now.
+    /// The file as long as it is now; not further than references reach, however long somebody made it.
     pub fn new(file: &'a File) -> io::Result<FileMemory<'a>> {
-        Ok(FileMemory { file, len: file.metadata()?.len() })
+        const REACH: u64 = abi::UNIT << u32::BITS;
+        Ok(FileMemory { file, len: file.metadata()?.len().min(REACH) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::FileMemory;
 use crate::process::{own_user, user_name};
-use cprof_profile::recording::place::{ARENA, CLASS_LOG};
+use cprof_profile::recording::files::{ARENA, CLASS_LOG};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, open, openat};
 use std::fs::File;

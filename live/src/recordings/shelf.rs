@@ -2,7 +2,7 @@
 
 use super::{OpenError, Recording};
 use crate::process::{Process, own_user};
-use cprof_profile::recording::place::{DirectoryName, SHARED_MEMORY};
+use cprof_profile::recording::files::{DirectoryName, SHARED_MEMORY};
 use cprof_profile::recording::{Log, Origin};
 use std::fs;
 use std::io;

@@ -6,10 +6,10 @@
 
 mod assemble;
 mod capture;
+pub mod files;
 pub mod log;
 mod memory;
 mod origin;
-pub mod place;
 mod places;
 pub mod rates;
 mod resolve;

@@ -185,7 +185,7 @@ impl Look {
     pub fn since(&self, earlier: &Look) -> Rates {
         let mut changes: Vec<Change> = Vec::with_capacity(self.costs.len());
         for (node, &(calls, own)) in self.costs.iter().enumerate() {
-            let before = earlier.capture.index.get(&self.capture.reference[node]).map_or((0, 0), |&b| earlier.costs[b as usize]);
+            let before = earlier.capture.node_at(self.capture.reference[node]).map_or((0, 0), |b| earlier.costs[b as usize]);
             let own = own.saturating_sub(before.1);
             changes.push(Change { calls: calls.saturating_sub(before.0), own, total: own });
         }

@@ -4,7 +4,7 @@ use super::super::size;
 use super::text::{cut, method, short};
 use crate::style::Style;
 use cprof_profile::model::RunFacts;
-use cprof_profile::names::{dotted, thousands};
+use cprof_profile::names::thousands;
 use cprof_profile::recording::rates::{Change, Look, Meter, MethodName, Rates};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -102,7 +102,7 @@ pub struct View {
 impl View {
     /// Nothing has been measured yet.
     pub fn new(pid: u32, run: &RunFacts, style: Style) -> View {
-        let main = if run.main_class.is_empty() { "(unknown main class)".to_owned() } else { dotted(&run.main_class) };
+        let main = if run.main_class.is_empty() { "(unknown main class)" } else { &run.main_class };
         View {
             head: format!("cprof top: JVM {pid}, {main}, {}", run.jvm_version),
             started_ms: run.started_ms,
@@ -280,7 +280,7 @@ mod tests {
     }
 
     fn view() -> View {
-        let mut view = View::new(7, &RunFacts { main_class: "com/acme/Main".into(), ..RunFacts::default() }, Style::plain());
+        let mut view = View::new(7, &RunFacts { main_class: "com.acme.Main".into(), ..RunFacts::default() }, Style::plain());
         view.seconds = 2.0;
         view.all = Change { calls: 10, own: 4000, total: 4000 };
         let change = |calls, own, total| Change { calls, own, total };
