@@ -19,6 +19,8 @@ use std::path::PathBuf;
   cprof run -- java -cp app.jar com.acme.Main        count everything, then print a summary
   cprof report cprof-4711.cprof                      the methods that cost most
   cprof report cprof-4711.cprof --tree               who called them
+  cprof list                                         which JVMs run, and which are recorded
+  cprof top 4711                                     what one does now
   cprof <command> --help                             all options of a command, with examples"
 )]
 pub struct Cli {
