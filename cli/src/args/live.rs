@@ -56,8 +56,8 @@ pub struct Attach {
 /// `cprof detach`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  cprof detach 4711                      what was counted is dropped
-  cprof detach 4711 -o app.cprof         write it first
+  cprof detach 4711                      the profile goes where cprof attach said
+  cprof detach 4711 -o app.cprof         or to this file
 
 Exit code: 0; 1 when the JVM could not be reached, cprof is not in it, or the file cannot be written; 2 for wrong options.
 
@@ -66,7 +66,7 @@ Environment:
 pub struct Detach {
     /// Process id of the JVM, as cprof list shows it
     pub pid: u32,
-    /// Write what was counted to this file first; %p stands for the process id
+    /// Write the profile to this file, not to the one that cprof attach named; %p stands for the process id
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     pub out: Option<String>,
     /// libcprof.so as the JVM sees it
@@ -79,8 +79,9 @@ pub struct Detach {
 #[command(after_help = "Examples:
   cprof snapshot 4711                        writes cprof-4711.cprof
   cprof snapshot 4711 -o before.cprof
+  cprof snapshot 4711 --exact                the agent writes it, with the JVM's threads stopped
 
-The counts are read from shared memory: the JVM is not stopped and does not notice. So each context is read at a moment of its own,
+Without --exact the counts are read from shared memory: the JVM is not stopped and does not notice. So each context is read at a moment of its own,
 and methods that are active then may be off by one execution; docs/servers.md says what that means.
 
 Exit code: 0; 1 when the process is not being recorded or the file cannot be written; 2 for wrong options.")]
@@ -90,6 +91,12 @@ pub struct Snapshot {
     /// The file to write; %p stands for the process id, %t for the start of the recording in seconds
     #[arg(short = 'o', long = "out", value_name = "FILE", default_value = "cprof-%p.cprof")]
     pub out: String,
+    /// Have the agent in the JVM write it, exact to the bytecode; the JVM's threads are stopped meanwhile
+    #[arg(long)]
+    pub exact: bool,
+    /// libcprof.so as the JVM sees it
+    #[arg(long, value_name = "PATH", requires = "exact")]
+    pub agent: Option<String>,
     /// Say nothing
     #[arg(short, long)]
     pub quiet: bool,

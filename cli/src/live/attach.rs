@@ -1,6 +1,6 @@
-//! `cprof attach` and `cprof detach`.
+//! `cprof attach`, `cprof detach`, and `cprof snapshot --exact`: what the agent in a JVM does on request.
 
-use super::{out_path, size, which};
+use super::{now_ms, out_path, size, which};
 use crate::agent::{self, Options};
 use crate::args::{Attach, Detach};
 use anyhow::{Context, Result, anyhow, bail};
@@ -9,6 +9,7 @@ use cprof_live::hotspot::exchange::Exchange;
 use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
 use cprof_live::process::{Process, user_name};
 use cprof_profile::model::RunFacts;
+use cprof_profile::names::thousands;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs::{self, OpenOptions};
@@ -16,7 +17,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::mpsc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// A JVM with the agent at hand.
 struct Target {
@@ -31,9 +32,8 @@ type Reply = Vec<(String, String)>;
 
 /// Attaches; with `--for`, waits, writes, detaches.
 pub fn attach(args: &Attach) -> Result<()> {
-    let target = Target::new(args.pid, args.agent.as_deref())?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
-    let run = RunFacts { pid: args.pid, started_ms: now, ..RunFacts::default() };
+    let mut target = Target::new(args.pid, args.agent.as_deref())?;
+    let run = RunFacts { pid: args.pid, started_ms: now_ms(), ..RunFacts::default() };
     let out = std::path::absolute(out_path(&args.out, &run))?;
     let mut options = Options::quiet();
     options.add("out", out.to_str().context("the name of the file to write is no text that the JVM could be sent")?)?;
@@ -43,6 +43,9 @@ pub fn attach(args: &Attach) -> Result<()> {
     let reply = target.send(options)?;
     let mut err = io::stderr().lock();
     writeln!(err, "cprof: attached to JVM {}{}", args.pid, covered(&reply))?;
+    for (_, notice) in reply.iter().filter(|(key, _)| key == "notice") {
+        writeln!(err, "cprof: {notice}")?;
+    }
     let Some(time) = args.time else {
         let (pid, out) = (args.pid, out.display());
         writeln!(err, "cprof: it counts until it ends, and writes {out} then; sooner: cprof snapshot {pid}, cprof detach {pid}")?;
@@ -56,29 +59,36 @@ pub fn attach(args: &Attach) -> Result<()> {
         writeln!(err, "cprof: JVM {} ended before the time was up; it wrote {}", args.pid, out.display())?;
         return Ok(());
     }
-    let written = target.fetch(&out);
-    let detached = target.send(Options::command("detach"));
-    let bytes = written?;
-    writeln!(err, "cprof: wrote {} ({}); show it with: cprof report {0}", out.display(), size(bytes))?;
-    writeln!(err, "cprof: detached{}", covered(&detached?))?;
+    let bytes = target.fetch("detach", &out)?;
+    writeln!(err, "cprof: detached; wrote {} ({}); show it with: cprof report {0}", out.display(), size(bytes))?;
     Ok(())
 }
 
-/// Writes the profile if asked to, and detaches.
+/// Has the agent write the profile and detach.
 pub fn detach(args: &Detach) -> Result<()> {
-    let target = Target::new(args.pid, args.agent.as_deref())?;
+    let mut target = Target::new(args.pid, args.agent.as_deref())?;
     if target.jvm.cprof == Presence::Absent {
         bail!("cprof is not in JVM {}; cprof list shows in which it is", args.pid);
     }
     let mut err = io::stderr().lock();
-    if let Some(out) = &args.out {
-        let out = out_path(out, &RunFacts { pid: args.pid, ..RunFacts::default() });
-        let bytes = target.fetch(&out)?;
-        writeln!(err, "cprof: wrote {} ({}); show it with: cprof report {0}", out.display(), size(bytes))?;
-    }
-    let reply = target.send(Options::command("detach"))?;
-    writeln!(err, "cprof: detached from JVM {}{}", args.pid, covered(&reply))?;
+    let (out, bytes) = match &args.out {
+        Some(out) => {
+            let out = out_path(out, &RunFacts { pid: args.pid, ..RunFacts::default() });
+            (out.display().to_string(), target.fetch("detach", &out)?)
+        }
+        None => {
+            let reply = target.send(Options::command("detach"))?;
+            let out = said(&reply, "out").context("the agent did not say which file it wrote")?;
+            (out.to_owned(), said(&reply, "bytes").and_then(|b| b.parse().ok()).unwrap_or(0))
+        }
+    };
+    writeln!(err, "cprof: detached from JVM {}; wrote {out} ({}); show it with: cprof report {out}", args.pid, size(bytes))?;
     Ok(())
+}
+
+/// Has the agent write a profile, with the JVM's threads stopped meanwhile. Answers the file's size.
+pub fn exact_snapshot(pid: u32, agent: Option<&str>, out: &Path) -> Result<u64> {
+    Target::new(pid, agent)?.fetch("snapshot", out)
 }
 
 impl Target {
@@ -103,8 +113,7 @@ impl Target {
         let code = load(&self.jvm, &self.agent, &options.text())?;
         let pid = self.jvm.process.pid;
         let reply = self.exchange.reply().with_context(|| format!("reading what the agent in JVM {pid} answered"))?;
-        let said = |key: &str| reply.iter().flatten().find(|(k, _)| k == key).map(|(_, value)| value.as_str());
-        match (code, said("error")) {
+        match (code, reply.as_ref().and_then(|reply| said(reply, "error"))) {
             (0, None) => {
                 reply.ok_or_else(|| anyhow!("the agent in JVM {pid} did not answer; is it of the same version as this cprof?"))
             }
@@ -115,9 +124,9 @@ impl Target {
         }
     }
 
-    /// Has the agent write a profile where both can, and takes it from there.
-    fn fetch(&self, out: &Path) -> Result<u64> {
-        let mut options = Options::command("snapshot");
+    /// Has the agent write a profile where both can, by this command, and takes it from there.
+    fn fetch(&mut self, command: &str, out: &Path) -> Result<u64> {
+        let mut options = Options::command(command);
         options.add("out", &self.exchange.profile_path())?;
         self.send(options)?;
         let pid = self.jvm.process.pid;
@@ -131,10 +140,11 @@ impl Target {
             fs::rename(&unfinished, out)?;
             Ok::<u64, io::Error>(bytes)
         })();
-        copied.with_context(|| {
+        copied.map_err(|error| {
             // What is left of it would be no profile.
             let _ = fs::remove_file(&unfinished);
-            format!("cannot write {}", out.display())
+            let kept = self.exchange.keep_profile();
+            anyhow!("cannot write {}: {error}; the profile stays in {kept}, as JVM {pid} sees it", out.display())
         })
     }
 }
@@ -159,18 +169,52 @@ fn wait(time: Duration, signals: &mut Signals, process: &Process) {
     });
 }
 
-/// `: 2,179 classes with 18,331 methods covered, 12 not; it stood still for 85 ms`.
+/// What the agent said under a key, the first time.
+fn said<'r>(reply: &'r Reply, key: &str) -> Option<&'r str> {
+    reply.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
+}
+
+/// `: 2,179 classes with 18,331 methods covered, 12 not, and 9 frames that were active before; the JVM stood still for 85 ms at most`.
 fn covered(reply: &Reply) -> String {
-    let said = |key: &str| reply.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str());
+    let number = |key: &str| said(reply, key).and_then(|n| n.parse::<u64>().ok());
     let mut text = String::new();
-    if let (Some(classes), Some(methods)) = (said("covered_classes"), said("covered_methods")) {
-        text.push_str(&format!(": {classes} classes with {methods} methods covered"));
+    if let (Some(classes), Some(methods)) = (number("covered_classes"), number("covered_methods")) {
+        text.push_str(&format!(": {} classes with {} methods covered", thousands(classes), thousands(methods)));
     }
-    if let Some(not) = said("not_covered").filter(|n| *n != "0") {
-        text.push_str(&format!(", {not} not (cprof report --coverage lists them)"));
+    let not = reply.iter().filter(|(key, _)| key == "not_covered").count();
+    if not > 0 {
+        text.push_str(&format!(", {} classes or methods not (cprof report --coverage lists them)", thousands(not as u64)));
     }
-    if let Some(pause) = said("pause_ms") {
-        text.push_str(&format!("; it stood still for {pause} ms at most"));
+    if let Some(frames) = number("active_frames").filter(|&n| n > 0) {
+        text.push_str(&format!(", {} frames that were active before not", thousands(frames)));
+    }
+    if let Some(pause) = number("pause_ms") {
+        text.push_str(&format!("; the JVM stood still for {pause} ms at most"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_agent_says_is_counted_and_named() {
+        let reply: Reply = [
+            ("covered_classes", "2179"),
+            ("covered_methods", "18331"),
+            ("not_covered", "A.f()V: too large"),
+            ("not_covered", "B: a hidden class"),
+            ("active_frames", "9"),
+            ("pause_ms", "85"),
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .to_vec();
+        assert_eq!(
+            covered(&reply),
+            ": 2,179 classes with 18,331 methods covered, 2 classes or methods not (cprof report --coverage lists them), 9 frames that were \
+             active before not; the JVM stood still for 85 ms at most"
+        );
+        assert_eq!(covered(&Vec::new()), "");
+    }
 }

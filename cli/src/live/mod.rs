@@ -17,6 +17,7 @@ pub use top::top;
 
 use cprof_profile::model::RunFacts;
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The file to write: `%p` is the process, `%t` the start of its recording in seconds since 1970, `%%` a percent sign.
 fn out_path(pattern: &str, run: &RunFacts) -> PathBuf {
@@ -35,6 +36,11 @@ fn out_path(pattern: &str, run: &RunFacts) -> PathBuf {
         chars.next();
     }
     PathBuf::from(path)
+}
+
+/// Milliseconds since 1970.
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)
 }
 
 /// A size in bytes for people.

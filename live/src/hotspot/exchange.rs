@@ -23,6 +23,8 @@ pub struct Exchange {
     directory: OwnedFd,
     name: String,
     user: u32,
+    /// The profile is not removed.
+    keep: bool,
 }
 
 impl Exchange {
@@ -42,7 +44,7 @@ impl Exchange {
                 Err(e) => return Err(e.into()),
             }
             let directory = openat(&above, &name, flags | OFlags::NOFOLLOW, Mode::empty())?;
-            let exchange = Exchange { above, directory, name, user: process.user };
+            let exchange = Exchange { above, directory, name, user: process.user, keep: false };
             if own_user() != process.user {
                 let (user, group) = (Uid::from_raw(process.user), Gid::from_raw(process.group));
                 chownat(&exchange.directory, "", Some(user), Some(group), AtFlags::EMPTY_PATH)?;
@@ -77,6 +79,12 @@ impl Exchange {
         self.file(PROFILE)
     }
 
+    /// Leaves the profile where it is, as it could not be taken. Answers where that is, as the process sees it.
+    pub fn keep_profile(&mut self) -> String {
+        self.keep = true;
+        self.profile_path()
+    }
+
     fn file(&self, name: &str) -> io::Result<Option<File>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match openat(&self.directory, name, flags, Mode::empty()) {
@@ -95,9 +103,11 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         // Nothing depends on it any more, and /tmp is cleaned by others, too.
-        for name in [REPLY, PROFILE] {
-            let _ = unlinkat(&self.directory, name, AtFlags::empty());
+        let _ = unlinkat(&self.directory, REPLY, AtFlags::empty());
+        if self.keep {
+            return;
         }
+        let _ = unlinkat(&self.directory, PROFILE, AtFlags::empty());
         let _ = unlinkat(&self.above, self.name.as_str(), AtFlags::REMOVEDIR);
     }
 }
@@ -126,5 +136,15 @@ mod tests {
         assert!(exchange.profile().unwrap().is_some());
         drop(exchange);
         assert!(!directory.exists());
+    }
+
+    #[test]
+    fn a_profile_that_could_not_be_taken_stays() {
+        let mut exchange = Exchange::new(&Process::find(std::process::id()).unwrap()).unwrap();
+        fs::write(exchange.profile_path(), "x").unwrap();
+        let kept = exchange.keep_profile();
+        drop(exchange);
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "x");
+        fs::remove_dir_all(Path::new(&kept).parent().unwrap()).unwrap();
     }
 }

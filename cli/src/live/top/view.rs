@@ -1,12 +1,12 @@
 //! What `cprof top` shows.
 
-use super::super::size;
+use super::super::{now_ms, size};
 use super::text::{cut, method, short};
 use crate::style::Style;
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::thousands;
 use cprof_profile::recording::rates::{Change, Look, Meter, MethodName, Rates};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Lines above the rows.
 pub const HEAD: usize = 5;
@@ -155,8 +155,7 @@ impl View {
     /// As lines for a terminal of this size.
     pub fn lines(&self, width: usize, height: usize) -> Vec<String> {
         let style = self.style;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-        let recorded = now.saturating_sub(self.started_ms) / 1000;
+        let recorded = now_ms().saturating_sub(self.started_ms) / 1000;
         let mut head = format!("{}, recorded for {}", self.head, clock(recorded));
         if self.paused {
             head.push_str(", paused");
