@@ -45,6 +45,7 @@ pub struct Reading {
     path: PathBuf,
     capture: Capture,
     log: Vec<u8>,
+    partial: bool,
 }
 
 /// Reads the counts and then the class log, in this order: a class is in the log before its code can run.
@@ -55,7 +56,8 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
     // Nobody outside the process knows its stacks.
     let capture = recording::capture(&arena, &[]).map_err(|error| TakeError::Arena { path: path.clone(), error })?;
     let log = recording.log().map_err(fail)?;
-    Ok(Reading { capture, log, path })
+    let partial = recording.is_partial().map_err(fail)?;
+    Ok(Reading { path, capture, log, partial })
 }
 
 impl Reading {
@@ -79,6 +81,10 @@ impl Reading {
         let logged = self.capture.caches.iter().any(is_logged) || self.capture.caches.len() > 1;
         let mut profile = recording::assemble(self.capture, &log, run);
         profile.warnings.extend(log.unattended.iter().map(|w| (*w).to_owned()));
+        if self.partial {
+            let full = "shared memory was full: contexts that the JVM kept in memory of its own are missing";
+            profile.warnings.insert(0, full.to_owned());
+        }
         if logged {
             profile.warnings.push(format!(
                 "misses of method caches are too few by those among the last {} lookups of each thread, which only the JVM could simulate",

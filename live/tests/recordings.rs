@@ -106,6 +106,21 @@ fn a_file_that_is_cut_short_is_an_error_before_and_after_it_is_opened() {
 }
 
 #[test]
+fn what_the_jvm_kept_for_itself_is_said_to_be_missing() {
+    let place = Place::new();
+    let path = place.recording(DEAD);
+    let arena = OpenOptions::new().write(true).open(path.join("arena")).unwrap();
+    let limit = abi::CHUNKS + (8 << 20);
+    arena.write_all_at(&limit.to_le_bytes(), header::LIMIT).unwrap();
+    let warnings = || take::read(&open(&path).unwrap()).unwrap().profile(Taken::Killed).unwrap().warnings;
+    assert!(warnings()[0].contains("are missing"));
+    // What the agent allocates: all but the method table.
+    arena.write_all_at(&vec![0; abi::METHODS as usize - 4096], 4096).unwrap();
+    arena.write_all_at(&vec![0; (8 << 20) + abi::RESERVE as usize], abi::CHUNKS).unwrap();
+    assert_eq!(warnings(), ["the program paused"]);
+}
+
+#[test]
 fn a_log_that_is_only_long_takes_no_memory() {
     let place = Place::new();
     let path = place.recording(DEAD);

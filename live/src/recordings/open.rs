@@ -2,6 +2,8 @@
 
 use super::FileMemory;
 use crate::process::{own_user, user_name};
+use cprof_instrument::abi::{self, header};
+use cprof_profile::recording::Memory;
 use cprof_profile::recording::files::{ARENA, CLASS_LOG};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, open, openat};
@@ -10,6 +12,9 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+/// What `st_blocks` counts in (inode(7)).
+const BLOCK: u64 = 512;
 
 /// A recording's directory with its files open.
 #[derive(Debug)]
@@ -131,7 +136,6 @@ impl Recording {
 
     /// A copy of the class log as far as it is written.
     pub fn log(&self) -> io::Result<Vec<u8>> {
-        const BLOCK: u64 = 512;
         let metadata = self.log.metadata()?;
         // What takes no space is no log: a file that was only made long must not take our memory.
         let len = metadata.len().min(metadata.blocks() * BLOCK);
@@ -147,9 +151,17 @@ impl Recording {
         Ok(bytes)
     }
 
+    /// Whether the JVM keeps part of the arena in memory of its own: the file has less space than the arena may use
+    /// (agent/arena.rs allocates it before it raises the limit).
+    pub fn is_partial(&self) -> io::Result<bool> {
+        let limit = self.arena()?.u64(header::LIMIT).unwrap_or(0);
+        let Some(chunks) = limit.checked_sub(abi::CHUNKS) else { return Ok(false) };
+        Ok(self.arena.metadata()?.blocks() * BLOCK < abi::METHODS + chunks + abi::RESERVE)
+    }
+
     /// Bytes that it takes in shared memory.
     pub fn size(&self) -> u64 {
-        let blocks = |file: &File| file.metadata().map_or(0, |m| m.blocks() * 512);
+        let blocks = |file: &File| file.metadata().map_or(0, |m| m.blocks() * BLOCK);
         blocks(&self.arena) + blocks(&self.log)
     }
 }
