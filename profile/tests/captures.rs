@@ -300,3 +300,38 @@ fn a_log_of_length_0_and_departures_in_a_circle_end() {
     let captured = capture(&r.arena.bytes(), &[]).unwrap();
     assert_eq!((captured.nodes(), captured.warnings.len()), (2, 1), "{:?}", captured.warnings);
 }
+
+/// An arena whose methods were entered in its table just after the table was copied.
+struct Late<'a>(&'a [u8]);
+
+impl Memory for Late<'_> {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn u32(&self, at: u64) -> Option<u32> {
+        self.0.u32(at)
+    }
+
+    fn u64(&self, at: u64) -> Option<u64> {
+        self.0.u64(at)
+    }
+
+    fn bytes(&self, at: u64, out: &mut [u8]) -> Option<()> {
+        self.0.bytes(at, out)?;
+        if at == abi::METHODS {
+            out.fill(0);
+        }
+        Some(())
+    }
+}
+
+#[test]
+fn methods_that_come_while_the_arena_is_read_are_known() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[1]);
+    r.arena.node(tree, a, ids[1], 0, &[1]);
+    let captured = capture(&Late(r.arena.bytes()), &[]).unwrap();
+    assert_eq!((captured.nodes(), captured.warnings), (3, Vec::<String>::new()));
+}
