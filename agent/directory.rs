@@ -2,17 +2,12 @@
 //!
 //! A JVM that is killed leaves it for `cprof recover`.
 
+use cprof_profile::recording::files::{ARENA, CLASS_LOG, DirectoryName, SHARED_MEMORY};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-
-/// Where such directories are made. A tmpfs on every Linux with glibc's shm_open.
-const SHARED_MEMORY: &str = "/dev/shm";
-/// The arena's file.
-const ARENA: &str = "arena";
-/// The class log's file.
-const LOG: &str = "classes";
 
 /// A run's directory.
 pub struct Directory(PathBuf);
@@ -20,22 +15,27 @@ pub struct Directory(PathBuf);
 impl Directory {
     /// Makes the directory `cprof-<user>-<process>-<start>`, for this user alone. Whatever is there already, a link for
     /// instance, is an error: mkdir follows nothing and takes nothing over.
-    pub fn create(pid: u32, start: u64) -> io::Result<Directory> {
+    pub fn create(pid: u32, started_ms: u64) -> io::Result<Directory> {
         // SAFETY: geteuid has no preconditions.
         let user = unsafe { libc::geteuid() };
-        let path = Path::new(SHARED_MEMORY).join(format!("cprof-{user}-{pid}-{start}"));
+        let path = Path::new(SHARED_MEMORY).join(DirectoryName { user, pid, started_ms }.to_string());
         DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Directory(path))
     }
 
-    /// Makes the arena's file.
+    /// Makes the arena's file. It is locked for as long as this process lives, whatever ends it: so `cprof` knows leftovers.
     pub fn arena(&self) -> io::Result<File> {
-        self.file(ARENA)
+        let file = self.file(ARENA)?;
+        // SAFETY: plain system call on our own file.
+        match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } {
+            0 => Ok(file),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 
     /// Makes the class log's file.
     pub fn log(&self) -> io::Result<File> {
-        self.file(LOG)
+        self.file(CLASS_LOG)
     }
 
     fn file(&self, name: &str) -> io::Result<File> {
@@ -50,7 +50,7 @@ impl Directory {
     /// Removes the directory and what the agent made in it. Best effort: the profile is written by now, and leftovers
     /// are found by `cprof`.
     pub fn remove(&self) {
-        for name in [ARENA, LOG] {
+        for name in [ARENA, CLASS_LOG] {
             let _ = fs::remove_file(self.0.join(name));
         }
         let _ = fs::remove_dir(&self.0);

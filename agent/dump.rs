@@ -4,9 +4,10 @@ use crate::caches::Caches;
 use crate::jni::Jni;
 use crate::muted::{self, Muted};
 use crate::stacks::{Frames, Stopped};
-use crate::{Agent, lock, message, now_ms};
+use crate::{Agent, facts, lock, message, now_ms};
 use cprof_instrument::abi;
 use cprof_profile::model::RunFacts;
+use cprof_profile::recording::log::Entry;
 use cprof_profile::recording::{self, Capture, Log, Summary};
 use jni_sys::jobject;
 use std::path::{Path, PathBuf};
@@ -81,7 +82,8 @@ impl Agent {
             capture.minus(&now, since);
         }
         drop(pauses);
-        recording::write(out, capture, &log, self.facts()).map_err(|e| e.to_string())
+        let run = RunFacts { ended_ms: now_ms(), ..facts::run(self.jvmti, &self.options, self.pid, self.started) };
+        recording::write(out, capture, &log, run).map_err(|e| e.to_string())
     }
 
     fn capture(&self, jni: Jni, log: &Log) -> Result<Capture, String> {
@@ -120,6 +122,9 @@ impl Agent {
     pub fn pause(&self, jni: Jni) -> Option<()> {
         let log = self.log.bytes();
         let capture = self.capture(jni, &Log::read(&log)).map_err(|e| message(&format!("no pause: {e}"))).ok()?;
+        self.log.append(&Entry::Unattended(
+            "the program paused counting (cprof.CProf.pause): what ran in pauses is in these numbers",
+        ));
         lock(&self.pauses).since.get_or_insert(capture);
         Some(())
     }
@@ -132,27 +137,6 @@ impl Agent {
         let earlier = pauses.since.take()?;
         pauses.ended.push((earlier, later));
         Some(())
-    }
-
-    fn facts(&self) -> RunFacts {
-        let property = |name| self.jvmti.system_property(name).unwrap_or_default();
-        let arguments = std::fs::read("/proc/self/cmdline").unwrap_or_default();
-        let arguments = arguments.strip_suffix(b"\0").unwrap_or(&arguments);
-        let main = property("sun.java.command");
-        RunFacts {
-            cprof_version: env!("CARGO_PKG_VERSION").to_owned(),
-            jvm_version: property("java.vm.version"),
-            jvm_vendor: format!("{} {}", property("java.vm.vendor"), property("java.vm.name")),
-            command_line: arguments.split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect(),
-            main_class: main.split_whitespace().next().unwrap_or_default().to_owned(),
-            options: self.options.text.clone(),
-            pid: self.pid,
-            started_ms: self.started,
-            ended_ms: now_ms(),
-            target: self.options.target.clone(),
-            roots: self.options.roots.iter().map(|(class, method)| format!("{class}.{method}")).collect(),
-            ..RunFacts::default()
-        }
     }
 }
 

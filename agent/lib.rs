@@ -3,8 +3,8 @@
 //! This file holds what the VM calls by name. The rooms: [`options`]; [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the
 //! events; [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`hidden`],
 //! [`thread_fields`] and [`seeds`], the way of a class into the VM; [`runtime`], the Java classes that woven code calls; [`arena`],
-//! [`directory`] and [`class_log`], where a recording lives; [`caches`], the simulation of method caches; [`stacks`] and [`dump`],
-//! how it becomes a profile.
+//! [`directory`] and [`class_log`], where a recording lives; [`caches`], the simulation of method caches; [`facts`],
+//! [`stacks`] and [`dump`], how it becomes a profile.
 
 mod arena;
 mod caches;
@@ -13,6 +13,7 @@ mod classes;
 mod colours;
 mod directory;
 mod dump;
+mod facts;
 mod flags;
 mod hidden;
 mod hooks;
@@ -159,6 +160,7 @@ unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
     if runtime::classes(arena.base(), &options, true).is_none() {
         return Err("the runtime classes in this agent do not belong to it; build cprof again".to_owned());
     }
+    log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
     hooks::add_capabilities(jvmti, feature)?;
     for flags::Missing(what) in flags::set(vm, feature)? {
         log.append(&Entry::Warning(&what));

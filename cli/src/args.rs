@@ -1,5 +1,9 @@
 //! The command line.
 
+mod live;
+
+pub use live::{Attach, Clean, Detach, List, Recover, Snapshot, Top};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cprof_profile::cache::CacheSpec;
 use std::ffi::OsString;
@@ -15,6 +19,8 @@ use std::path::PathBuf;
   cprof run -- java -cp app.jar com.acme.Main        count everything, then print a summary
   cprof report cprof-4711.cprof                      the methods that cost most
   cprof report cprof-4711.cprof --tree               who called them
+  cprof list                                         which JVMs run, and which are recorded
+  cprof top 4711                                     what one does now
   cprof <command> --help                             all options of a command, with examples"
 )]
 pub struct Cli {
@@ -34,6 +40,20 @@ pub enum Command {
     Explore(Box<Explore>),
     /// List the processors that cprof has models of, show one, check one of your own
     Targets(Targets),
+    /// List the JVMs of this user, or what dead ones have left
+    List(List),
+    /// Load cprof into a running JVM, and count from now on or for a while
+    Attach(Box<Attach>),
+    /// End counting in a JVM that cprof was attached to; its code is as it was before
+    Detach(Detach),
+    /// Write a profile of a JVM that is being recorded, now, without stopping it
+    Snapshot(Snapshot),
+    /// Show what a JVM that is being recorded does now, by method, context and thread
+    Top(Top),
+    /// Write the profile of a JVM that was killed or crashed
+    Recover(Recover),
+    /// Remove the recordings that dead JVMs have left
+    Clean(Clean),
 }
 
 /// `cprof run`.
@@ -56,6 +76,23 @@ pub struct Run {
     /// The file to write; %p stands for the process id, %t for the start time in seconds
     #[arg(short = 'o', long = "out", value_name = "FILE", default_value = "cprof-%p.cprof")]
     pub out: String,
+    /// What is counted, and how
+    #[command(flatten)]
+    pub counting: Counting,
+    /// Fix what differs from run to run and machine to machine: identity hash codes, number of processors, time zone, language
+    #[arg(long)]
+    pub deterministic: bool,
+    /// No summary
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// The java command with its arguments, after --
+    #[arg(last = true, required = true, value_name = "JAVA COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// What is counted, and how.
+#[derive(Debug, Args)]
+pub struct Counting {
     /// Distinguish contexts by call site, not by method alone
     #[arg(long)]
     pub sites: bool,
@@ -92,15 +129,6 @@ pub struct Run {
     /// Whose the method caches are: each thread has its own, as on a core of its own, or all threads share them
     #[arg(long, value_name = "SCOPE", value_enum, requires = "cache")]
     pub cache_scope: Option<CacheScope>,
-    /// Fix what differs from run to run and machine to machine: identity hash codes, number of processors, time zone, language
-    #[arg(long)]
-    pub deterministic: bool,
-    /// No summary
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// The java command with its arguments, after --
-    #[arg(last = true, required = true, value_name = "JAVA COMMAND")]
-    pub command: Vec<OsString>,
 }
 
 /// Whose method caches are.

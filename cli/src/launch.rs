@@ -1,6 +1,7 @@
 //! `cprof run`: the java command with the agent, from start to summary.
 
-use crate::args::{Bba, CacheScope, Run};
+use crate::agent::{self, AGENT};
+use crate::args::Run;
 use crate::report;
 use crate::style::Style;
 use anyhow::{Context, Result, bail};
@@ -12,8 +13,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-const AGENT: &str = "libcprof.so";
 
 /// Runs the program and answers its exit code.
 pub fn run(args: &Run) -> Result<ExitCode> {
@@ -32,16 +31,23 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     if let Some(directory) = Path::new(&out).parent().filter(|d| !d.as_os_str().is_empty() && !d.is_dir()) {
         bail!("cannot write {out}: {} is no directory; create it, or name another file with --out", directory.display());
     }
-    let mut agent = OsString::from("-agentpath:");
-    agent.push(find_agent()?);
-    agent.push("=");
-    agent.push(options(args, &out)?);
+    let mut option = OsString::from("-agentpath:");
+    option.push(agent::find()?);
+    option.push("=");
+    // The agent's own line is replaced by the summary.
+    let mut options = agent::Options::quiet();
+    options.add("out", &out)?;
+    options.counting(&args.counting)?;
+    if args.deterministic {
+        options.add("deterministic", "on")?;
+    }
+    option.push(options.text());
 
     // Handlers first: a signal that comes while the JVM is being started must reach it, not end us.
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])?;
     let mut command = Command::new(java);
     // The launcher makes the main thread's stack before the agent is loaded. The user's own -Xss comes later and wins.
-    command.args([agent.as_os_str(), OsStr::new(MAIN_STACK)]);
+    command.args([option.as_os_str(), OsStr::new(MAIN_STACK)]);
     if args.deterministic {
         command.args(DETERMINISTIC).env("TZ", "UTC").env("LC_ALL", "C.UTF-8");
     }
@@ -70,70 +76,6 @@ const MAIN_STACK: &str = "-Xss4m";
 
 /// What can be set from outside so that runs do not differ: everything the program could ask its machine.
 const DETERMINISTIC: [&str; 4] = ["-XX:ActiveProcessorCount=1", "-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US"];
-
-fn options(args: &Run, out: &str) -> Result<String> {
-    // The agent's own line is replaced by the summary.
-    let mut options = vec!["quiet".to_owned()];
-    let mut add = |name: &str, value: &str| -> Result<()> {
-        if value.contains(',') {
-            bail!("{name} cannot contain a comma, which separates the agent's options: {value}");
-        }
-        options.push(format!("{name}={value}"));
-        Ok(())
-    };
-    add("out", out)?;
-    if let Some(bba) = args.bba {
-        add("bba", if bba == Bba::Block { "block" } else { "precise" })?;
-    }
-    if args.sites {
-        add("sites", "on")?;
-    }
-    if let Some(depth) = args.depth {
-        add("depth", &depth.to_string())?;
-    }
-    if args.fold_recursion {
-        add("recursion", "fold")?;
-    }
-    args.root.iter().try_for_each(|root| add("root", root))?;
-    args.include.iter().try_for_each(|pattern| add("include", pattern))?;
-    args.exclude.iter().try_for_each(|pattern| add("exclude", pattern))?;
-    if let Some(nodes) = args.max_nodes {
-        add("max-nodes", &nodes.to_string())?;
-    }
-    if let Some(size) = &args.max_memory {
-        add("max-memory", size)?;
-    }
-    if let Some(target) = &args.target {
-        add("target", target)?;
-    }
-    if let Some(cache) = &args.cache {
-        add("cache", cache)?;
-    }
-    if let Some(scope) = args.cache_scope {
-        add("cache-scope", if scope == CacheScope::Shared { "shared" } else { "thread" })?;
-    }
-    if args.deterministic {
-        add("deterministic", "on")?;
-    }
-    Ok(options.join(","))
-}
-
-/// `CPROF_AGENT`, or the library beside this command, or where an installation puts it.
-fn find_agent() -> Result<PathBuf> {
-    if let Some(path) = std::env::var_os("CPROF_AGENT").filter(|p| !p.is_empty()) {
-        let path = PathBuf::from(path);
-        if !path.is_file() {
-            bail!("CPROF_AGENT names {}, which is no file; let it name {AGENT}", path.display());
-        }
-        return Ok(std::path::absolute(path)?);
-    }
-    let command = std::env::current_exe().context("finding the cprof command itself")?;
-    let directory = command.parent().unwrap_or(Path::new("/"));
-    let candidates = [directory.join(AGENT), directory.join("../lib").join(AGENT)];
-    candidates.iter().find(|c| c.is_file()).cloned().with_context(|| {
-        format!("{AGENT} is not in {}; build it with cargo build --release, or name it in CPROF_AGENT", directory.display())
-    })
-}
 
 /// Passes a signal on to the JVM.
 fn forward(signal: i32, pid: u32) {

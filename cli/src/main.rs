@@ -1,9 +1,11 @@
 //! The `cprof` command.
 
+mod agent;
 mod args;
 mod date;
 mod explore;
 mod launch;
+mod live;
 mod report;
 mod style;
 mod table;
@@ -20,6 +22,13 @@ fn main() -> ExitCode {
         Command::Explore(explore) => explore::explore(&explore).map(|()| ExitCode::SUCCESS),
         Command::Targets(targets) => targets::targets(&targets).map(|()| ExitCode::SUCCESS),
         Command::Report(report) => report::report(&report).map(|()| ExitCode::SUCCESS),
+        Command::List(list) => live::list(&list).map(|()| ExitCode::SUCCESS),
+        Command::Attach(attach) => live::attach(&attach).map(|()| ExitCode::SUCCESS),
+        Command::Detach(detach) => live::detach(&detach).map(|()| ExitCode::SUCCESS),
+        Command::Snapshot(snapshot) => live::snapshot(&snapshot).map(|()| ExitCode::SUCCESS),
+        Command::Top(top) => live::top(&top).map(|()| ExitCode::SUCCESS),
+        Command::Recover(recover) => live::recover(&recover).map(|()| ExitCode::SUCCESS),
+        Command::Clean(clean) => live::clean(&clean).map(|()| ExitCode::SUCCESS),
     };
     match done {
         Ok(code) => code,

@@ -16,6 +16,12 @@ impl Style {
         Style { colour: wanted && able && stream.is_terminal() }
     }
 
+    /// Without any marks.
+    #[cfg(test)]
+    pub fn plain() -> Style {
+        Style { colour: false }
+    }
+
     fn mark(self, code: &str, text: &str) -> String {
         if self.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }

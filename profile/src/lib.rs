@@ -3,7 +3,7 @@
 //! The rooms, in the order in which data passes through them:
 //! [`recording`] turns the agent's arena and class log into a [`Profile`](model::Profile), [`mod@file`] writes and reads it,
 //! [`flow`] and [`recover`] get every block's count from the few that were counted, [`target`] says what a bytecode
-//! costs, [`measure`] joins the two per node, [`tree`] merges nodes to named contexts, and [`projections`] are the tables
+//! costs, [`measure`] joins the two per node, [`integrity`] checks that they agree, [`tree`] merges nodes to named contexts, and [`projections`] are the tables
 //! that reports print.
 #![forbid(unsafe_code)]
 
@@ -12,6 +12,7 @@ pub mod code;
 pub mod cycles;
 pub mod file;
 pub mod flow;
+pub mod integrity;
 pub mod measure;
 pub mod model;
 pub mod names;

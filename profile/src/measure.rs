@@ -2,7 +2,7 @@
 
 use crate::code::{CodeError, Costs, for_each_method};
 use crate::cycles::Metrics;
-use crate::flow::EdgeKind;
+use crate::flow::{EdgeKind, Flow};
 use crate::model::{Departure, DepartureKind, Level, Profile, special};
 use crate::recover::{Recovery, Weights};
 use crate::target::Target;
@@ -25,10 +25,50 @@ pub struct Measures {
 }
 
 /// What is needed to measure the nodes of one method.
-struct Rule {
+pub(crate) struct Rule {
     exits: Weights,
     own: Weights,
     costs: Costs,
+}
+
+/// What a rule makes of a node; modulo 2⁶⁴, below 0 where counts contradict each other.
+pub(crate) struct Measured {
+    pub(crate) exits: i64,
+    pub(crate) own: i64,
+}
+
+impl Rule {
+    /// The rule for a method with this flow and code (`at`: where the code is in its class file, for errors).
+    pub(crate) fn new(flow: &Flow, code: &[u8], at: usize, target: &dyn Target) -> Result<Rule, String> {
+        let recovery = Recovery::new(flow).map_err(|e| format!("its flow: {e}"))?;
+        let costs = Costs::new(code, at, target).map_err(|e| e.to_string())?;
+        let entered = |to: u32| flow.blocks.get(to as usize).map_or(0, |b| costs.range(b.start, b.end));
+        let own = flow.edges.iter().map(|e| entered(e.to)).collect();
+        let exits = flow.edges.iter().map(|e| i64::from(e.kind == EdgeKind::SuperThrow)).collect();
+        Ok(Rule { exits: recovery.weigh(flow, exits), own: recovery.weigh(flow, own), costs })
+    }
+
+    /// Measures a node by its counters and its departures: bytecode index, kind, count. Fails with a bytecode index that is in no block.
+    pub(crate) fn apply(
+        &self,
+        flow: &Flow,
+        level: Level,
+        counters: &[u64],
+        departures: impl Iterator<Item = (u32, DepartureKind, i64)>,
+    ) -> Result<Measured, u32> {
+        let (mut exits, mut own) = (dot(&self.exits, counters), dot(&self.own, counters));
+        for (bci, kind, count) in departures {
+            let block = flow.block_at(bci).ok_or(bci)?;
+            let mut cost = self.own.departures[block];
+            if level == Level::Precise {
+                cost = cost.wrapping_sub(self.costs.range(bci + 1, flow.blocks[block].end));
+            }
+            own = own.wrapping_add(cost.wrapping_mul(count));
+            let thrown = i64::from(kind == DepartureKind::Thrown);
+            exits = exits.wrapping_add((self.exits.departures[block].wrapping_add(thrown)).wrapping_mul(count));
+        }
+        Ok(Measured { exits, own })
+    }
 }
 
 /// Measures every node on a target.
@@ -36,15 +76,11 @@ pub fn measure(profile: &Profile, target: &dyn Target) -> Result<Measures, CodeE
     let mut rules: Vec<Option<Rule>> = (0..profile.methods.len()).map(|_| None).collect();
     for_each_method(profile, |m, class, method| {
         let fail = |reason: String| CodeError { class: class.name_str().into_owned(), reason };
-        let flow = &profile.methods[m].flow;
-        let recovery = Recovery::new(flow).map_err(|e| fail(format!("flow of {}: {e}", profile.methods[m].name)))?;
+        let name = &profile.methods[m].name;
         let code = class.code(method).map_err(|e| fail(e.to_string()))?;
-        let code = code.ok_or_else(|| fail(format!("{} has no code", profile.methods[m].name)))?;
-        let costs = Costs::new(code.bytes, code.at, target).map_err(|e| fail(e.to_string()))?;
-        let entered = |to: u32| flow.blocks.get(to as usize).map_or(0, |b| costs.range(b.start, b.end));
-        let own = flow.edges.iter().map(|e| entered(e.to)).collect();
-        let exits = flow.edges.iter().map(|e| i64::from(e.kind == EdgeKind::SuperThrow)).collect();
-        rules[m] = Some(Rule { exits: recovery.weigh(flow, exits), own: recovery.weigh(flow, own), costs });
+        let code = code.ok_or_else(|| fail(format!("{name} has no code")))?;
+        let rule = Rule::new(&profile.methods[m].flow, code.bytes, code.at, target);
+        rules[m] = Some(rule.map_err(|reason| fail(format!("{name}: {reason}")))?);
         Ok(())
     })?;
     let n = profile.nodes.len();
@@ -60,20 +96,11 @@ pub fn measure(profile: &Profile, target: &dyn Target) -> Result<Measures, CodeE
         let Some(rule) = &rules[method as usize] else { continue };
         let counters = profile.nodes.counters_of(node);
         let method = &profile.methods[method as usize];
-        let (mut exits, mut own) = (dot(&rule.exits, counters), dot(&rule.own, counters));
-        for d in gone {
-            let Some(block) = method.flow.block_at(d.bci) else {
-                let reason = format!("{} has no bytecode {}", method.name, d.bci);
-                return Err(CodeError { class: profile.classes[method.class as usize].name.clone(), reason });
-            };
-            let mut cost = rule.own.departures[block];
-            if method.level == Level::Precise {
-                cost = cost.wrapping_sub(rule.costs.range(d.bci + 1, method.flow.blocks[block].end));
-            }
-            own = own.wrapping_add(cost.wrapping_mul(d.count));
-            let thrown = i64::from(d.kind == DepartureKind::Thrown);
-            exits = exits.wrapping_add((rule.exits.departures[block].wrapping_add(thrown)).wrapping_mul(d.count));
-        }
+        let measured = rule.apply(&method.flow, method.level, counters, gone.iter().map(|d| (d.bci, d.kind, d.count)));
+        let Measured { exits, own } = measured.map_err(|bci| {
+            let reason = format!("{} has no bytecode {bci}", method.name);
+            CodeError { class: profile.classes[method.class as usize].name.clone(), reason }
+        })?;
         let calls = counters.first().map_or(0, |&c| c as i64);
         out.inconsistent += usize::from(calls < 0 || exits < 0 || own < 0);
         out.calls[node] = calls.max(0) as u64;

@@ -68,6 +68,40 @@ pub struct RunFacts {
     pub bounded: bool,
     /// Contexts distinguish call sites (`sites=on`).
     pub sites: bool,
+    /// How the counts were read.
+    #[serde(skip_serializing_if = "Taken::is_default")]
+    pub taken: Taken,
+}
+
+/// How the counts of a profile were read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Taken {
+    /// By the agent, with the program's threads stopped and their stacks known: exact.
+    #[default]
+    Agent,
+    /// From the recording of a program that ran on meanwhile.
+    Running,
+    /// From the recording of a program that was killed.
+    Killed,
+}
+
+impl Taken {
+    /// As most profiles are.
+    fn is_default(&self) -> bool {
+        *self == Taken::Agent
+    }
+
+    /// What a reader of the numbers must know; none for exact profiles.
+    pub fn caution(self) -> Option<&'static str> {
+        match self {
+            Taken::Agent => None,
+            Taken::Running => {
+                Some("read while the program ran: each context at a moment of its own, methods active then within one execution")
+            }
+            Taken::Killed => Some("recovered after the program was killed: methods active then are within one execution"),
+        }
+    }
 }
 
 /// A class with its original bytes.

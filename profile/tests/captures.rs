@@ -4,6 +4,7 @@ use cprof_instrument::Level;
 use cprof_instrument::abi::{self, header, kind};
 use cprof_profile::measure::measure;
 use cprof_profile::model::{DepartureKind, Profile, special};
+use cprof_profile::recording::rates::{Change, Meter};
 use cprof_profile::recording::{CaptureError, Frame, Log, Memory, Stack, Window, assemble, capture};
 use cprof_profile::target::Bytecodes;
 use cprof_synthetic::Recording;
@@ -259,4 +260,78 @@ fn reads_beyond_the_end_answer_none() {
     assert_eq!((bytes.u32(u64::MAX), bytes.len(), bytes.is_empty()), (None, 9, false));
     let mut window = Window::new(&bytes);
     assert_eq!((window.u32(4), window.u32(6), window.u64(0), window.u32(u64::MAX)), (Some(2), None, Some(0x2_0000_0001), None));
+}
+
+#[test]
+fn rates_are_what_happened_between_two_looks() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("worker-7", 2, 3);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[1]);
+    let b = r.arena.node(tree, a, ids[1], 0, &[5]);
+    let mut meter = Meter::default();
+    let mut look = |r: &Recording| meter.look(capture(&r.arena.bytes(), &[]).unwrap(), &Log::read(&r.log));
+    let earlier = look(&r);
+    r.arena.add(b, false, 0, 10);
+    r.arena.node(tree, b, ids[2], 0, &[4]);
+    let later = look(&r);
+    let rates = later.since(&earlier);
+    let change = |calls, own, total| Change { calls, own, total };
+    assert_eq!(rates.all, change(14, 28, 28));
+    assert_eq!(rates.threads, [(0, change(14, 28, 28))]);
+    assert_eq!((later.thread(0), later.leases(0), later.contexts()), ("worker-*".to_owned(), 3, 3));
+    assert_eq!(rates.contexts, [(1, change(0, 0, 28)), (2, change(10, 20, 28)), (3, change(4, 8, 8))]);
+    let mut methods: Vec<_> = rates.methods.iter().map(|&(m, change)| (meter.name(m).method.as_str(), change)).collect();
+    methods.sort_by_key(|m| m.0);
+    assert_eq!(methods, [("b", change(10, 20, 20)), ("c", change(4, 8, 8))]);
+    let path: Vec<_> = later.path(3).into_iter().map(|m| meter.name(m).method.as_str()).collect();
+    assert_eq!(path, ["c", "b", "a"]);
+}
+
+#[test]
+fn a_log_of_length_0_and_departures_in_a_circle_end() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[9]);
+    let b = r.arena.node(tree, a, ids[1], 0, &[9]);
+    r.arena.departure(tree, a, 0, 4);
+    // The node becomes an empty log of events: it takes no room, and a reader would stay at it for ever.
+    r.arena.put(u64::from(b) * abi::UNIT, kind::LOG);
+    r.arena.put(u64::from(b) * abi::UNIT + 4, 0);
+    let captured = capture(&r.arena.bytes(), &[]).unwrap();
+    assert_eq!((captured.nodes(), captured.warnings.len()), (2, 1), "{:?}", captured.warnings);
+}
+
+/// An arena whose methods were entered in its table just after the table was copied.
+struct Late<'a>(&'a [u8]);
+
+impl Memory for Late<'_> {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn u32(&self, at: u64) -> Option<u32> {
+        self.0.u32(at)
+    }
+
+    fn u64(&self, at: u64) -> Option<u64> {
+        self.0.u64(at)
+    }
+
+    fn bytes(&self, at: u64, out: &mut [u8]) -> Option<()> {
+        self.0.bytes(at, out)?;
+        if at == abi::METHODS {
+            out.fill(0);
+        }
+        Some(())
+    }
+}
+
+#[test]
+fn methods_that_come_while_the_arena_is_read_are_known() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[1]);
+    r.arena.node(tree, a, ids[1], 0, &[1]);
+    let captured = capture(&Late(r.arena.bytes()), &[]).unwrap();
+    assert_eq!((captured.nodes(), captured.warnings), (3, Vec::<String>::new()));
 }

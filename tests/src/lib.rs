@@ -5,6 +5,7 @@
 //! - [`assemble`]: class files that javac does not write
 //! - [`caches`], [`processor`]: method caches, and the cycles a processor takes, simulated from what the oracle saw
 //! - [`compare`]: runs a program in all ways and compares
+//! - [`live`]: JVMs that are looked at, and ended, from outside
 //! - [`program`]: what a program's head comment says about it
 //! - [`tree`]: calling context trees by name, and where two of them differ
 //! - [`evaluated`]: what `cprof report --target` says
@@ -17,6 +18,7 @@ pub mod caches;
 pub mod compare;
 pub mod evaluated;
 pub mod jdk;
+pub mod live;
 pub mod processor;
 pub mod program;
 pub mod run;

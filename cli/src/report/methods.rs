@@ -16,12 +16,18 @@ use std::io::{self, Write};
 pub fn head(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     let run = &view.profile.run;
     let main = if run.main_class.is_empty() { "(unknown main class)" } else { &run.main_class };
-    let seconds = run.ended_ms.saturating_sub(run.started_ms) as f64 / 1000.0;
+    let length = match run.ended_ms {
+        0 => "killed".to_owned(),
+        ended => format!("{:.1} s under the profiler", ended.saturating_sub(run.started_ms) as f64 / 1000.0),
+    };
     let vm = format!("{} {}", run.jvm_vendor, run.jvm_version);
     writeln!(out, "{}", style.bold(&format!("{}: {main}", view.file)))?;
-    writeln!(out, "{}", style.dim(&format!("{}, {}, {seconds:.1} s under the profiler", vm.trim(), utc(run.started_ms))))?;
+    writeln!(out, "{}", style.dim(&format!("{}, {}, {length}", vm.trim(), utc(run.started_ms))))?;
     if !run.options.is_empty() {
         writeln!(out, "{}", style.dim(&format!("options: {}", run.options)))?;
+    }
+    if let Some(caution) = run.taken.caution() {
+        writeln!(out, "{}", style.warning(caution))?;
     }
     let totals = &view.totals;
     let threads: u64 = view.profile.threads.iter().zip(&view.threads).filter(|t| *t.1).map(|t| u64::from(t.0.leases)).sum();

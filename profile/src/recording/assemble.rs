@@ -263,7 +263,8 @@ fn damaged(class: &str) -> String {
     format!("the class log's copy of {class} cannot be read")
 }
 
-fn flow(class: &ClassFile<'_>, index: u16) -> Option<Flow> {
+/// The flow of a method as the weaver planned it.
+pub(super) fn flow(class: &ClassFile<'_>, index: u16) -> Option<Flow> {
     use cprof_instrument::EdgeKind as Planned;
     let plan = cprof_instrument::plan(class, class.methods.get(index as usize)?).ok()??;
     let edge = |e: &cprof_instrument::Edge| Edge {

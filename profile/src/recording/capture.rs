@@ -222,13 +222,15 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// The method table's entry; ids given out since the scan began are looked up in the arena.
+    /// The method table's entry. Ids are not given out in order, so whatever was not in the table yet when it was copied is looked up
+    /// in the arena.
     fn method(&self, id: u32) -> Option<u32> {
         let at = abi::METHOD_ENTRY as usize * id as usize;
-        match self.table.get(at..at + 4) {
-            Some(entry) => Some(u32::from_le_bytes(entry.try_into().ok()?)),
-            None if id < abi::MAX_METHODS => self.mem.u32(abi::METHODS + at as u64),
-            None => None,
+        let copied = self.table.get(at..at + 4).and_then(|entry| Some(u32::from_le_bytes(entry.try_into().ok()?)));
+        match copied {
+            Some(entry) if entry != 0 => Some(entry),
+            _ if id < abi::MAX_METHODS => self.mem.u32(abi::METHODS + at as u64),
+            _ => None,
         }
     }
 
@@ -255,7 +257,7 @@ impl Scan<'_> {
                 _ => return None,
             };
             let end = at + size.next_multiple_of(8);
-            if end > chunk.end {
+            if end == at || end > chunk.end {
                 return None;
             }
             match what {
@@ -337,6 +339,10 @@ impl Scan<'_> {
         while reference != 0 {
             let at = u64::from(reference) * abi::UNIT;
             if self.mem.u32(at)? != kind::DEPARTURE {
+                return None;
+            }
+            // A record belongs to one node: there are no more than fit into the memory, whatever damaged lists say.
+            if self.capture.departures.len() as u64 > self.mem.len() / 24 {
                 return None;
             }
             let place = self.mem.u32(at + 4)?;

@@ -21,6 +21,10 @@ pub enum Entry<'a> {
     },
     /// Something a reader of the profile must know.
     Warning(&'a str),
+    /// The first record of a log: an [`Origin`](super::Origin) as JSON.
+    Origin(&'a str),
+    /// Something that only those must know who read the recording without asking the agent.
+    Unattended(&'a str),
 }
 
 /// A class as the JVM presented it.
@@ -43,6 +47,8 @@ pub struct ClassEntry<'a> {
 const CLASS: u8 = 1;
 const NOT_COVERED: u8 = 2;
 const WARNING: u8 = 3;
+const ORIGIN: u8 = 4;
+const UNATTENDED: u8 = 5;
 
 /// Appends a record.
 pub fn encode(entry: &Entry, out: &mut Vec<u8>) {
@@ -72,15 +78,19 @@ pub fn encode(entry: &Entry, out: &mut Vec<u8>) {
             put_bytes(out, name.as_bytes());
             put_bytes(out, reason.as_bytes());
         }
-        Entry::Warning(text) => {
-            out.push(WARNING);
-            put_bytes(out, text.as_bytes());
-        }
+        Entry::Warning(text) => put_text(out, WARNING, text),
+        Entry::Origin(text) => put_text(out, ORIGIN, text),
+        Entry::Unattended(text) => put_text(out, UNATTENDED, text),
     }
     let payload = &out[start + 8..];
     let (len, crc) = (payload.len() as u32, crc32fast::hash(payload));
     out[start..start + 4].copy_from_slice(&len.to_le_bytes());
     out[start + 4..start + 8].copy_from_slice(&crc.to_le_bytes());
+}
+
+fn put_text(out: &mut Vec<u8>, kind: u8, text: &str) {
+    out.push(kind);
+    put_bytes(out, text.as_bytes());
 }
 
 fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -167,6 +177,8 @@ fn decode(payload: &[u8]) -> Option<Entry<'_>> {
         }
         NOT_COVERED => Entry::NotCovered { name: cursor.text()?, reason: cursor.text()? },
         WARNING => Entry::Warning(cursor.text()?),
+        ORIGIN => Entry::Origin(cursor.text()?),
+        UNATTENDED => Entry::Unattended(cursor.text()?),
         _ => return None,
     };
     cursor.0.is_empty().then_some(entry)
@@ -181,6 +193,10 @@ pub struct Log<'a> {
     pub not_covered: Vec<(&'a str, &'a str)>,
     /// Warnings in order.
     pub warnings: Vec<&'a str>,
+    /// The [`Origin`](super::Origin) as JSON; none in a log that was damaged or never begun.
+    pub origin: Option<&'a str>,
+    /// Warnings for those who read the recording without the agent.
+    pub unattended: Vec<&'a str>,
     /// Bytes at the end that are no record: the writer died, or is just writing.
     pub torn: usize,
     ids: FxHashMap<u32, (u32, u32)>,
@@ -202,6 +218,8 @@ impl<'a> Log<'a> {
                 }
                 Entry::NotCovered { name, reason } => whole.not_covered.push((name, reason)),
                 Entry::Warning(text) => whole.warnings.push(text),
+                Entry::Origin(text) => whole.origin = whole.origin.or(Some(text)),
+                Entry::Unattended(text) => whole.unattended.push(text),
             }
         }
         whole.torn = records.rest().len();
@@ -220,6 +238,7 @@ mod tests {
 
     fn sample() -> Vec<u8> {
         let mut out = Vec::new();
+        encode(&Entry::Origin("{}"), &mut out);
         let class = ClassEntry {
             name: "a/B",
             loader: "app",
@@ -230,6 +249,7 @@ mod tests {
         };
         encode(&Entry::Class(class), &mut out);
         encode(&Entry::NotCovered { name: "x/Y", reason: "damaged" }, &mut out);
+        encode(&Entry::Unattended("paused"), &mut out);
         encode(&Entry::Warning("beware"), &mut out);
         out
     }
@@ -245,6 +265,7 @@ mod tests {
         assert_eq!(log.method(18), None);
         assert_eq!(log.not_covered, [("x/Y", "damaged")]);
         assert_eq!(log.warnings, ["beware"]);
+        assert_eq!((log.origin, log.unattended.as_slice()), (Some("{}"), &["paused"][..]));
         assert_eq!(log.torn, 0);
     }
 

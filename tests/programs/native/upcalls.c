@@ -1,5 +1,6 @@
-/* The native side of Upcalls.java. */
+/* The native side of Upcalls.java and Workers.java. */
 #include <jni.h>
+#include <stdlib.h>
 
 static jint call(JNIEnv *jni, jclass upcalls, const char *name, jint x) {
     jmethodID id = (*jni)->GetStaticMethodID(jni, upcalls, name, "(I)I");
@@ -37,4 +38,11 @@ JNIEXPORT void JNICALL Java_Upcalls_throwNew(JNIEnv *jni, jclass upcalls, jstrin
         (*jni)->ThrowNew(jni, arithmetic, text);
     if (text)
         (*jni)->ReleaseStringUTFChars(jni, message, text);
+}
+
+/* The native side of Workers.java: what a defect in native code ends in. */
+JNIEXPORT void JNICALL Java_Workers_abort(JNIEnv *jni, jclass workers) {
+    (void)jni;
+    (void)workers;
+    abort();
 }

@@ -1,0 +1,89 @@
+//! The agent: where its library is, and its options as it takes them.
+
+use crate::args::{Bba, CacheScope, Counting};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+
+/// Name of the library.
+pub const AGENT: &str = "libcprof.so";
+
+/// `CPROF_AGENT`, or the library beside this command, or where an installation puts it.
+pub fn find() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os("CPROF_AGENT").filter(|p| !p.is_empty()) {
+        let path = PathBuf::from(path);
+        if !path.is_file() {
+            bail!("CPROF_AGENT names {}, which is no file; let it name {AGENT}", path.display());
+        }
+        return Ok(std::path::absolute(path)?);
+    }
+    let command = std::env::current_exe().context("finding the cprof command itself")?;
+    let directory = command.parent().unwrap_or(Path::new("/"));
+    let candidates = [directory.join(AGENT), directory.join("../lib").join(AGENT)];
+    candidates.iter().find(|c| c.is_file()).cloned().with_context(|| {
+        format!("{AGENT} is not in {}; build it with cargo build --release, or name it in CPROF_AGENT", directory.display())
+    })
+}
+
+/// The text after `-agentpath:libcprof.so=`, which is the same when an agent is attached.
+pub struct Options(Vec<String>);
+
+impl Options {
+    /// None yet, but that the agent says nothing by itself.
+    pub fn quiet() -> Options {
+        Options(vec!["quiet".to_owned()])
+    }
+
+    /// Adds what is to be counted, and how.
+    pub fn counting(&mut self, counting: &Counting) -> Result<()> {
+        if let Some(bba) = counting.bba {
+            self.add("bba", if bba == Bba::Block { "block" } else { "precise" })?;
+        }
+        if counting.sites {
+            self.add("sites", "on")?;
+        }
+        if let Some(depth) = counting.depth {
+            self.add("depth", &depth.to_string())?;
+        }
+        if counting.fold_recursion {
+            self.add("recursion", "fold")?;
+        }
+        counting.root.iter().try_for_each(|root| self.add("root", root))?;
+        counting.include.iter().try_for_each(|pattern| self.add("include", pattern))?;
+        counting.exclude.iter().try_for_each(|pattern| self.add("exclude", pattern))?;
+        if let Some(nodes) = counting.max_nodes {
+            self.add("max-nodes", &nodes.to_string())?;
+        }
+        if let Some(size) = &counting.max_memory {
+            self.add("max-memory", size)?;
+        }
+        if let Some(target) = &counting.target {
+            self.add("target", target)?;
+        }
+        if let Some(cache) = &counting.cache {
+            self.add("cache", cache)?;
+        }
+        if let Some(scope) = counting.cache_scope {
+            self.add("cache-scope", if scope == CacheScope::Shared { "shared" } else { "thread" })?;
+        }
+        Ok(())
+    }
+
+    /// One of the commands that an agent takes which is there already.
+    pub fn command(name: &str) -> Options {
+        Options(vec![format!("command={name}")])
+    }
+
+    /// Adds an option.
+    pub fn add(&mut self, name: &str, value: &str) -> Result<()> {
+        if value.contains(',') {
+            bail!("{name} cannot contain a comma, which separates the agent's options: {value}");
+        }
+        self.0.push(format!("{name}={value}"));
+        Ok(())
+    }
+
+    /// All of them.
+    pub fn text(&self) -> String {
+        self.0.join(",")
+    }
+}

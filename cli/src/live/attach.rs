@@ -1,0 +1,220 @@
+//! `cprof attach`, `cprof detach`, and `cprof snapshot --exact`: what the agent in a JVM does on request.
+
+use super::{now_ms, out_path, size, which};
+use crate::agent::{self, Options};
+use crate::args::{Attach, Detach};
+use anyhow::{Context, Result, anyhow, bail};
+use cprof_live::hotspot::attach::load;
+use cprof_live::hotspot::exchange::Exchange;
+use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
+use cprof_live::process::{Process, user_name};
+use cprof_profile::model::RunFacts;
+use cprof_profile::names::thousands;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// A JVM with the agent at hand.
+struct Target {
+    jvm: Jvm,
+    /// The library as the JVM sees it.
+    agent: String,
+    exchange: Exchange,
+}
+
+/// What the agent said, in its order.
+type Reply = Vec<(String, String)>;
+
+/// Attaches; with `--for`, waits, writes, detaches.
+pub fn attach(args: &Attach) -> Result<()> {
+    let mut target = Target::new(args.pid, args.agent.as_deref())?;
+    let run = RunFacts { pid: args.pid, started_ms: now_ms(), ..RunFacts::default() };
+    let out = std::path::absolute(out_path(&args.out, &run))?;
+    let mut options = Options::quiet();
+    options.add("out", out.to_str().context("the name of the file to write is no text that the JVM could be sent")?)?;
+    options.counting(&args.counting)?;
+    // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let reply = target.send(options)?;
+    let mut err = io::stderr().lock();
+    writeln!(err, "cprof: attached to JVM {}{}", args.pid, covered(&reply))?;
+    for (_, notice) in reply.iter().filter(|(key, _)| key == "notice") {
+        writeln!(err, "cprof: {notice}")?;
+    }
+    let Some(time) = args.time else {
+        let (pid, out) = (args.pid, out.display());
+        writeln!(err, "cprof: it counts until it ends, and writes {out} then; sooner: cprof snapshot {pid}, cprof detach {pid}")?;
+        return Ok(());
+    };
+    wait(time, &mut signals, &target.jvm.process);
+    if !target.jvm.process.is_alive() {
+        if !out.exists() {
+            bail!("JVM {} ended before the time was up, and wrote no profile; see: cprof list --stale", args.pid);
+        }
+        writeln!(err, "cprof: JVM {} ended before the time was up; it wrote {}", args.pid, out.display())?;
+        return Ok(());
+    }
+    let bytes = target.fetch("detach", &out)?;
+    writeln!(err, "cprof: detached; wrote {} ({}); show it with: cprof report {0}", out.display(), size(bytes))?;
+    Ok(())
+}
+
+/// Has the agent write the profile and detach.
+pub fn detach(args: &Detach) -> Result<()> {
+    let mut target = Target::new(args.pid, args.agent.as_deref())?;
+    if target.jvm.cprof == Presence::Absent {
+        bail!("cprof is not in JVM {}; cprof list shows in which it is", args.pid);
+    }
+    let mut err = io::stderr().lock();
+    let (out, bytes) = match &args.out {
+        Some(out) => {
+            let out = out_path(out, &RunFacts { pid: args.pid, ..RunFacts::default() });
+            (out.display().to_string(), target.fetch("detach", &out)?)
+        }
+        None => {
+            let reply = target.send(Options::command("detach"))?;
+            let out = said(&reply, "out").context("the agent did not say which file it wrote")?;
+            (out.to_owned(), said(&reply, "bytes").and_then(|b| b.parse().ok()).unwrap_or(0))
+        }
+    };
+    writeln!(err, "cprof: detached from JVM {}; wrote {out} ({}); show it with: cprof report {out}", args.pid, size(bytes))?;
+    Ok(())
+}
+
+/// Has the agent write a profile, with the JVM's threads stopped meanwhile. Answers the file's size.
+pub fn exact_snapshot(pid: u32, agent: Option<&str>, out: &Path) -> Result<u64> {
+    Target::new(pid, agent)?.fetch("snapshot", out)
+}
+
+impl Target {
+    fn new(pid: u32, agent: Option<&str>) -> Result<Target> {
+        let process = which::process(pid)?;
+        let owner = process.user;
+        let jvm = Jvm::of(process).map_err(|why| match why {
+            NotJvm::Other => anyhow!("process {pid} is not a HotSpot JVM; cprof list shows those that run"),
+            NotJvm::Unreadable => anyhow!("process {pid} belongs to {}; run cprof as that user or as root", user_name(owner)),
+        })?;
+        let agent = match agent {
+            Some(path) => path.to_owned(),
+            None => agent::find()?.to_str().context("the path of libcprof.so is no text that a JVM could be sent")?.to_owned(),
+        };
+        let exchange = Exchange::new(&jvm.process).with_context(|| format!("making a directory in the /tmp of JVM {pid}"))?;
+        Ok(Target { jvm, agent, exchange })
+    }
+
+    /// Sends options or a command to the agent.
+    fn send(&self, mut options: Options) -> Result<Reply> {
+        options.add("reply", &self.exchange.reply_path())?;
+        let code = load(&self.jvm, &self.agent, &options.text())?;
+        let pid = self.jvm.process.pid;
+        let reply = self.exchange.reply().with_context(|| format!("reading what the agent in JVM {pid} answered"))?;
+        match (code, reply.as_ref().and_then(|reply| said(reply, "error"))) {
+            (0, None) => {
+                reply.ok_or_else(|| anyhow!("the agent in JVM {pid} did not answer; is it of the same version as this cprof?"))
+            }
+            (_, Some(error)) => bail!("the agent in JVM {pid} refused: {error}"),
+            (code, None) => bail!(
+                "the agent in JVM {pid} refused (its Agent_OnAttach returned {code}) and wrote no reason; the JVM's standard error may have one"
+            ),
+        }
+    }
+
+    /// Has the agent write a profile where both can, by this command, and takes it from there.
+    fn fetch(&mut self, command: &str, out: &Path) -> Result<u64> {
+        let mut options = Options::command(command);
+        options.add("out", &self.exchange.profile_path())?;
+        self.send(options)?;
+        let pid = self.jvm.process.pid;
+        let mut from = self.exchange.profile()?.with_context(|| format!("the agent in JVM {pid} wrote no profile"))?;
+        // Under its name only when it is whole.
+        let name = out.file_name().with_context(|| format!("{} names no file", out.display()))?;
+        let unfinished = out.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
+        let copied = (|| {
+            let mut to = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&unfinished)?;
+            let bytes = io::copy(&mut from, &mut to)?;
+            fs::rename(&unfinished, out)?;
+            Ok::<u64, io::Error>(bytes)
+        })();
+        copied.map_err(|error| {
+            // What is left of it would be no profile.
+            let _ = fs::remove_file(&unfinished);
+            let kept = self.exchange.keep_profile();
+            anyhow!("cannot write {}: {error}; the profile stays in {kept}, as JVM {pid} sees it", out.display())
+        })
+    }
+}
+
+/// Waits, but not beyond an interrupt or the JVM's end.
+fn wait(time: Duration, signals: &mut Signals, process: &Process) {
+    let (sender, interrupted) = mpsc::channel();
+    let handle = signals.handle();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if signals.forever().next().is_some() {
+                // The receiver is there until this thread is joined.
+                let _ = sender.send(());
+            }
+        });
+        const LOOK: Duration = Duration::from_millis(200);
+        let mut left = time;
+        while !left.is_zero() && interrupted.recv_timeout(left.min(LOOK)).is_err() && process.is_alive() {
+            left = left.saturating_sub(LOOK);
+        }
+        handle.close();
+    });
+}
+
+/// What the agent said under a key, the first time.
+fn said<'r>(reply: &'r Reply, key: &str) -> Option<&'r str> {
+    reply.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
+}
+
+/// `: 2,179 classes with 18,331 methods covered, 12 not, and 9 frames that were active before; the JVM stood still for 85 ms at most`.
+fn covered(reply: &Reply) -> String {
+    let number = |key: &str| said(reply, key).and_then(|n| n.parse::<u64>().ok());
+    let mut text = String::new();
+    if let (Some(classes), Some(methods)) = (number("covered_classes"), number("covered_methods")) {
+        text.push_str(&format!(": {} classes with {} methods covered", thousands(classes), thousands(methods)));
+    }
+    let not = reply.iter().filter(|(key, _)| key == "not_covered").count();
+    if not > 0 {
+        text.push_str(&format!(", {} classes or methods not (cprof report --coverage lists them)", thousands(not as u64)));
+    }
+    if let Some(frames) = number("active_frames").filter(|&n| n > 0) {
+        text.push_str(&format!(", {} frames that were active before not", thousands(frames)));
+    }
+    if let Some(pause) = number("pause_ms") {
+        text.push_str(&format!("; the JVM stood still for {pause} ms at most"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_agent_says_is_counted_and_named() {
+        let reply: Reply = [
+            ("covered_classes", "2179"),
+            ("covered_methods", "18331"),
+            ("not_covered", "A.f()V: too large"),
+            ("not_covered", "B: a hidden class"),
+            ("active_frames", "9"),
+            ("pause_ms", "85"),
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .to_vec();
+        assert_eq!(
+            covered(&reply),
+            ": 2,179 classes with 18,331 methods covered, 2 classes or methods not (cprof report --coverage lists them), 9 frames that were \
+             active before not; the JVM stood still for 85 ms at most"
+        );
+        assert_eq!(covered(&Vec::new()), "");
+    }
+}

@@ -1,0 +1,51 @@
+//! `cprof recover`: the profile of a JVM that could not write it.
+
+use super::{out_path, size, which};
+use crate::args::Recover;
+use crate::style::Style;
+use anyhow::{Context, Result, ensure};
+use cprof_live::take;
+use cprof_profile::integrity::{self, Integrity};
+use cprof_profile::model::Taken;
+use cprof_profile::names::thousands;
+use cprof_profile::{file, model};
+use std::io::{self, Write};
+
+/// Writes it, checks it, and says what it is worth.
+pub fn recover(args: &Recover) -> Result<()> {
+    let recording = which::left(&args.what)?;
+    let profile = take::read(&recording)?.profile(Taken::Killed)?;
+    let out = out_path(&args.out, &profile.run);
+    let bytes = file::write(&out, &profile)?;
+    // What was written is read as any reader will, and evaluated.
+    let again = file::read(&out)?;
+    ensure!(again == profile, "{} does not read back as it was written; is the disk in order?", out.display());
+    let found = integrity::check(&again).with_context(|| format!("{} was written, but cannot be evaluated", out.display()))?;
+    let mut err = io::stderr().lock();
+    let style = Style::of(&err);
+    for warning in &again.warnings {
+        writeln!(err, "cprof: {}", style.warning(warning))?;
+    }
+    if !args.quiet {
+        let (out, directory) = (out.display(), recording.path().display());
+        writeln!(err, "cprof: wrote {out} ({}); show it with: cprof report {out}", size(bytes))?;
+        writeln!(err, "cprof: {}", verdict(&found, &again))?;
+        writeln!(err, "cprof: the recording stays in {directory}; remove it with: cprof clean {directory}")?;
+    }
+    Ok(())
+}
+
+/// The check's result for people.
+fn verdict(found: &Integrity, profile: &model::Profile) -> String {
+    let contexts = thousands(found.contexts as u64);
+    let trees = profile.threads.len();
+    if found.contradictory == 0 {
+        return format!("checked: the counts of {contexts} contexts of {trees} threads agree with each other");
+    }
+    format!(
+        "checked: the counts of {contexts} contexts of {trees} threads agree with each other, but for {} that were active when the JVM \
+         died (off by {} at most)",
+        thousands(found.contradictory as u64),
+        thousands(found.worst.unsigned_abs())
+    )
+}

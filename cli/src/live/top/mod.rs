@@ -1,0 +1,143 @@
+//! `cprof top`: what a JVM does now.
+//!
+//! [`view`] holds what is shown and turns it into lines; [`text`] fits names into columns; [`screen`] is the terminal.
+
+mod screen;
+mod text;
+mod view;
+
+use super::{out_path, which};
+use crate::args::Top;
+use crate::style::Style;
+use anyhow::Result;
+use cprof_live::process::Process;
+use cprof_live::recordings::Recording;
+use cprof_live::take;
+use cprof_profile::file;
+use cprof_profile::model::{RunFacts, Taken};
+use cprof_profile::recording::Log;
+use cprof_profile::recording::rates::{Look, Meter};
+use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
+use screen::Screen;
+use signal_hook::consts::{SIGHUP, SIGTERM};
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use view::{Kind, View};
+
+/// Rows of the table that is not for a terminal.
+const PLAIN_ROWS: usize = 40;
+/// Its width: names are not shortened.
+const PLAIN_WIDTH: usize = usize::MAX;
+
+/// Looks at a recording again and again.
+struct Watch {
+    process: Process,
+    recording: Recording,
+    run: RunFacts,
+    meter: Meter,
+    /// The last look, and when.
+    last: Option<(Look, Instant)>,
+}
+
+/// Shows it: on a terminal until a key or the JVM's end, otherwise once.
+pub fn top(args: &Top) -> Result<()> {
+    let process = which::process(args.pid)?;
+    let recording = which::recorded(args.pid)?;
+    let run = take::read(&recording)?.origin()?.run;
+    let mut watch = Watch { process, recording, run, meter: Meter::default(), last: None };
+    if io::stdout().is_terminal() && io::stdin().is_terminal() { watch.live(args) } else { watch.once(args) }
+}
+
+impl Watch {
+    /// Looks; from the second time on, fills the view with what happened meanwhile.
+    fn look(&mut self, view: &mut View) -> Result<()> {
+        let begin = Instant::now();
+        let reading = take::read(&self.recording)?;
+        let (capture, log) = reading.into_parts();
+        let look = self.meter.look(capture, &Log::read(&log));
+        if let Some((earlier, when)) = &self.last {
+            view.update(&look, look.since(earlier), begin.duration_since(*when), &self.meter);
+        }
+        view.memory = self.recording.size();
+        view.took = begin.elapsed();
+        self.last = Some((look, begin));
+        Ok(())
+    }
+
+    fn once(&mut self, args: &Top) -> Result<()> {
+        let mut view = View::new(args.pid, &self.run, Style::of(&io::stdout()));
+        self.look(&mut view)?;
+        std::thread::sleep(args.every);
+        self.look(&mut view)?;
+        let mut out = io::stdout().lock();
+        for line in view.lines(PLAIN_WIDTH, PLAIN_ROWS + view::HEAD) {
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
+    }
+
+    fn live(&mut self, args: &Top) -> Result<()> {
+        let ended = Arc::new(AtomicBool::new(false));
+        for signal in [SIGTERM, SIGHUP] {
+            signal_hook::flag::register(signal, ended.clone())?;
+        }
+        let mut view = View::new(args.pid, &self.run, Style::of(&io::stdout()));
+        view.keys = true;
+        let mut screen = Screen::new()?;
+        let mut next = Instant::now();
+        while !ended.load(Ordering::Relaxed) {
+            if !view.paused && Instant::now() >= next {
+                if !self.process.is_alive() {
+                    drop(screen);
+                    let pid = args.pid;
+                    eprintln!("cprof: process {pid} has ended; if it was killed: cprof recover {pid}");
+                    return Ok(());
+                }
+                self.look(&mut view)?;
+                // Looking must not become all that a core does, however large the tree.
+                next = Instant::now() + args.every.max(3 * view.took);
+                if self.last.is_some() && !view.ready() {
+                    next = Instant::now() + Duration::from_millis(200).min(args.every);
+                }
+            }
+            screen.show(|width, height| view.lines(width, height))?;
+            let wait = if view.paused { args.every } else { next.saturating_duration_since(Instant::now()) };
+            match screen.event(wait.min(Duration::from_millis(250)))? {
+                Some(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+                    let interrupt = key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
+                    if interrupt || !self.key(key.code, &mut view) {
+                        return Ok(());
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what a key says; false: the end.
+    fn key(&mut self, key: KeyCode, view: &mut View) -> bool {
+        view.note.clear();
+        match key {
+            KeyCode::Char('q') | KeyCode::Esc => return false,
+            KeyCode::Char('m') => view.kind = Kind::Methods,
+            KeyCode::Char('c') => view.kind = Kind::Contexts,
+            KeyCode::Char('t') => view.kind = Kind::Threads,
+            KeyCode::Char('s') => view.order = view.order.next(),
+            KeyCode::Char(' ' | 'p') => view.paused = !view.paused,
+            KeyCode::Char('w') => view.note = self.write().unwrap_or_else(|e| format!("no snapshot: {e:#}")),
+            _ => {}
+        }
+        true
+    }
+
+    fn write(&self) -> Result<String> {
+        let profile = take::read(&self.recording)?.profile(Taken::Running)?;
+        let now = profile.run.ended_ms / 1000;
+        let path = out_path(&format!("cprof-%p-{now}.cprof"), &profile.run);
+        file::write(&path, &profile)?;
+        Ok(format!("wrote {}", path.display()))
+    }
+}

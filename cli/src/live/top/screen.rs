@@ -1,0 +1,48 @@
+//! The terminal: taken at the beginning, given back as it was however the command ends.
+
+use crossterm::cursor::{Hide, MoveTo, Show};
+use crossterm::event::{self, Event};
+use crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
+};
+use crossterm::{execute, queue};
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// The alternate screen with keys unbuffered.
+pub struct Screen;
+
+impl Screen {
+    /// Takes the terminal.
+    pub fn new() -> io::Result<Screen> {
+        enable_raw_mode()?;
+        let screen = Screen;
+        execute!(io::stdout(), EnterAlternateScreen, Hide)?;
+        Ok(screen)
+    }
+
+    /// Shows lines, made for so many columns and rows. Each is written over the last, so that nothing flickers.
+    pub fn show(&mut self, lines: impl FnOnce(usize, usize) -> Vec<String>) -> io::Result<()> {
+        let (width, height) = size()?;
+        let mut out = io::stdout().lock();
+        for (row, line) in lines(width.into(), height.into()).iter().take(height.into()).enumerate() {
+            queue!(out, MoveTo(0, row as u16), Clear(ClearType::CurrentLine))?;
+            out.write_all(line.as_bytes())?;
+        }
+        queue!(out, Clear(ClearType::FromCursorDown))?;
+        out.flush()
+    }
+
+    /// What the user did, if anything in this time.
+    pub fn event(&mut self, wait: Duration) -> io::Result<Option<Event>> {
+        if event::poll(wait)? { event::read().map(Some) } else { Ok(None) }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // A terminal that has gone needs nothing.
+        let _ = execute!(io::stdout(), Show, LeaveAlternateScreen);
+        let _ = disable_raw_mode();
+    }
+}

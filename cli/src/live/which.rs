@@ -1,0 +1,105 @@
+//! Which recording a process id or a directory means.
+
+use anyhow::{Context, Result, anyhow, bail};
+use cprof_live::process::{Process, user_name};
+use cprof_live::recordings::{Found, Recording, Shelf, State};
+use cprof_profile::recording::files::DirectoryName;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The living process of an id.
+pub fn process(pid: u32) -> Result<Process> {
+    match Process::find(pid) {
+        Ok(process) => Ok(process),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            bail!("there is no process {pid}; cprof list shows the JVMs that run, cprof list --stale what dead ones have left")
+        }
+        Err(e) => Err(e).with_context(|| format!("looking at process {pid}")),
+    }
+}
+
+/// What a living process records now.
+pub fn recorded(pid: u32) -> Result<Recording> {
+    let process = process(pid)?;
+    let shelf = Shelf::of(&process);
+    match shelf.of_process(&process) {
+        Ok(Some(recording)) => Ok(recording),
+        Ok(None) => bail!(
+            "process {pid} is not being recorded in shared memory. Start it with -agentpath:/path/to/libcprof.so or cprof run; cprof \
+             list shows which JVMs are recorded"
+        ),
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+            bail!("process {pid} belongs to {}; run cprof as that user or as root", user_name(process.user))
+        }
+        Err(e) => Err(e).with_context(|| format!("looking for recordings in {}", shelf.path().display())),
+    }
+}
+
+/// The shelf and its directories that a process id or a path means; for a path it is that one, whatever it is.
+pub fn found(what: &Path) -> Result<(Shelf, Vec<Found>)> {
+    if let Some(pid) = what.to_str().and_then(|t| t.parse::<u32>().ok()) {
+        let shelf = Shelf::here();
+        let of_pid = recordings(&shelf)?.into_iter().filter(|f| f.name.pid == pid).collect();
+        return Ok((shelf, of_pid));
+    }
+    // As given, and not where links may lead.
+    let path = std::path::absolute(what)?;
+    let name = path.file_name().and_then(|n| n.to_str()).and_then(DirectoryName::parse).ok_or_else(|| {
+        anyhow!(
+            "{} is neither a process id nor a recording's directory, which is named cprof-<user>-<process>-<start>; cprof list \
+             --stale shows what there is",
+            what.display()
+        )
+    })?;
+    let shelf = Shelf::at(path.parent().unwrap_or(Path::new("/")));
+    let found = shelf.look(name);
+    Ok((shelf, vec![found]))
+}
+
+/// The recordings here.
+pub fn recordings(shelf: &Shelf) -> Result<Vec<Found>> {
+    shelf.recordings().with_context(|| format!("looking for recordings in {}", shelf.path().display()))
+}
+
+/// How long a process that was killed may take to be gone: the kernel frees its memory first.
+const DYING: Duration = Duration::from_secs(1);
+
+/// The dead process's recording that a process id or a path means.
+pub fn left(what: &str) -> Result<Recording> {
+    let since = Instant::now();
+    let found = loop {
+        let (_, found) = found(Path::new(what))?;
+        let alive = found.iter().any(|f| matches!(f.state, State::Recorded(_)));
+        if !alive || since.elapsed() > DYING {
+            break found;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let mut left = Vec::new();
+    let mut why_not = None;
+    for one in found {
+        let path = one.path.display().to_string();
+        match one.state {
+            State::Left(recording) => left.push(recording),
+            State::Recorded(_) => {
+                let pid = one.name.pid;
+                why_not = Some(anyhow!("process {pid} is alive and still records in {path}; use: cprof snapshot {pid}"));
+            }
+            State::Begun if one.path.exists() => {
+                why_not = Some(anyhow!("{path} holds nothing: the JVM ended before it counted anything. cprof clean removes it"));
+            }
+            State::Begun => why_not = Some(anyhow!("there is no {path}; cprof list --stale shows what there is")),
+            State::Foreign(error) => why_not = Some(anyhow!(error)),
+        }
+    }
+    if left.len() > 1 {
+        let list: Vec<String> = left.iter().map(|r| r.path().display().to_string()).collect();
+        bail!("there are {} recordings of processes with that id; name one of them: {}", left.len(), list.join(", "));
+    }
+    match (left.pop(), why_not) {
+        (Some(recording), _) => Ok(recording),
+        (None, Some(why)) => Err(why),
+        (None, None) => bail!("process {what} has left no recording in /dev/shm; cprof list --stale shows what there is"),
+    }
+}

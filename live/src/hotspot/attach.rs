@@ -1,0 +1,321 @@
+//! HotSpot's attach protocol: how a JVM is told from outside to load an agent.
+//!
+//! A JVM listens at `/tmp/.java_pid<pid>` once it has been woken: by the file `.attach_pid<pid>` and SIGQUIT, which without that file
+//! makes it print all stacks. A request is a version, a command and three arguments, each ended by a zero byte; the answer is a
+//! number, a line end, and text (HotSpot, `os/posix/attachListener_posix.cpp`, `services/attachListener.cpp`; the same in JDK 9 to 25). All paths
+//! are the JVM's, so a container's are looked up below `/proc/<pid>/root`, and the process id is the container's.
+
+use super::jvm::Jvm;
+use crate::process::{Process, own_user, user_name};
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// Oldest JDK that the agent knows.
+const OLDEST: u32 = 17;
+/// Longest argument that a JVM takes (`AttachOperation::arg_length_max`).
+const LONGEST: usize = 1024;
+/// How long a JVM may take to listen: it does so at its next safepoint check, which swapping or a debugger may delay.
+const WAKING: Duration = Duration::from_secs(10);
+/// How long it may take to answer: weaving all loaded classes of a large server takes seconds.
+const ANSWERING: Duration = Duration::from_secs(300);
+/// A JVM's answer is a few lines.
+const LONGEST_ANSWER: u64 = 1 << 20;
+
+/// Why a JVM was not told.
+#[derive(Debug, Error)]
+pub enum AttachError {
+    /// It must not be talked to by this user.
+    #[error("process {pid} belongs to {owner}; run cprof as that user or as root")]
+    OtherUser {
+        /// The process.
+        pid: u32,
+        /// Whose it is.
+        owner: String,
+    },
+    /// It was told not to listen.
+    #[error(
+        "JVM {pid} was started with -XX:+DisableAttachMechanism, so no agent can be attached; start it without, or with -agentpath"
+    )]
+    Disabled {
+        /// The process.
+        pid: u32,
+    },
+    /// Its JDK is too old.
+    #[error("JVM {pid} is of JDK {version}; cprof attaches to JDK {OLDEST} and later")]
+    TooOld {
+        /// The process.
+        pid: u32,
+        /// Its version.
+        version: String,
+    },
+    /// It has no handler for SIGQUIT, which would end it.
+    #[error("JVM {pid} does not handle SIGQUIT, by which JVMs are woken: it is starting or ending. Try again")]
+    Deaf {
+        /// The process.
+        pid: u32,
+    },
+    /// It did not listen in time.
+    #[error("JVM {pid} did not answer within {} s; it may be stopped, or its /tmp be unreachable. Try again", WAKING.as_secs())]
+    Silent {
+        /// The process.
+        pid: u32,
+    },
+    /// It ended meanwhile.
+    #[error("JVM {pid} ended while it was being attached to")]
+    Ended {
+        /// The process.
+        pid: u32,
+    },
+    /// What is at the socket's place is not the JVM's.
+    #[error("{path} is not the JVM's socket: {what}; remove it and try again")]
+    ForeignSocket {
+        /// The place.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// A text that cannot be sent.
+    #[error("{what} is too long for the JVM, which takes {LONGEST} bytes: {length}; {way}")]
+    TooLong {
+        /// What.
+        what: &'static str,
+        /// Its length.
+        length: usize,
+        /// The way out.
+        way: &'static str,
+    },
+    /// The JVM does not see the library.
+    #[error(
+        "JVM {pid} sees no file {library}: it runs in a container or another root. Copy libcprof.so to a place that it sees, and name that place \
+         as the JVM does with --agent"
+    )]
+    Invisible {
+        /// The process.
+        pid: u32,
+        /// The path.
+        library: String,
+    },
+    /// The JVM did not load the library.
+    #[error("JVM {pid} did not load the agent: {text}")]
+    NotLoaded {
+        /// The process.
+        pid: u32,
+        /// What it said.
+        text: String,
+    },
+    /// Something else.
+    #[error("attaching to JVM {pid}: {doing}: {error}")]
+    Io {
+        /// The process.
+        pid: u32,
+        /// What was being done.
+        doing: String,
+        /// Why it failed.
+        error: io::Error,
+    },
+}
+
+/// Has a JVM load an agent and call its `Agent_OnAttach` with these options. Answers that function's result.
+///
+/// # Errors
+/// See [`AttachError`]; nothing has been changed in the JVM then.
+pub fn load(jvm: &Jvm, library: &str, options: &str) -> Result<i32, AttachError> {
+    let pid = jvm.process.pid;
+    check(jvm, library, options)?;
+    let mut stream = connect(&jvm.process)?;
+    let fail = |doing: &str| {
+        let doing = doing.to_owned();
+        move |error: io::Error| match error.kind() {
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => AttachError::Ended { pid },
+            _ => AttachError::Io { pid, doing, error },
+        }
+    };
+    stream.set_read_timeout(Some(ANSWERING)).map_err(fail("setting a time limit"))?;
+    // "true": the path is absolute.
+    let request = ["1", "load", library, "true", options].map(|text| format!("{text}\0")).concat();
+    stream.write_all(request.as_bytes()).map_err(fail("sending the command"))?;
+    let mut answer = Vec::new();
+    stream.take(LONGEST_ANSWER).read_to_end(&mut answer).map_err(fail("waiting for the answer"))?;
+    result(pid, &String::from_utf8_lossy(&answer))
+}
+
+/// What can be known before the JVM is disturbed.
+fn check(jvm: &Jvm, library: &str, options: &str) -> Result<(), AttachError> {
+    let process = &jvm.process;
+    let (pid, own) = (process.pid, own_user());
+    if own != 0 && own != process.user {
+        return Err(AttachError::OtherUser { pid, owner: user_name(process.user) });
+    }
+    let disabled = || jvm.process.command_line().iter().any(|a| a == "-XX:+DisableAttachMechanism");
+    if !jvm.attachable.unwrap_or_else(|| !disabled()) {
+        return Err(AttachError::Disabled { pid });
+    }
+    if jvm.feature().is_some_and(|feature| feature < OLDEST) {
+        return Err(AttachError::TooOld { pid, version: jvm.version.clone() });
+    }
+    if !process.is_alive() {
+        return Err(AttachError::Ended { pid });
+    }
+    for (what, text, way) in [
+        ("the path of libcprof.so", library, "copy it to a shorter one"),
+        ("the options' text", options, "use shorter names, or patterns with *"),
+    ] {
+        if text.len() > LONGEST || text.contains('\0') {
+            return Err(AttachError::TooLong { what, length: text.len(), way });
+        }
+    }
+    if !process.path(library).is_file() {
+        return Err(AttachError::Invisible { pid, library: library.to_owned() });
+    }
+    Ok(())
+}
+
+/// Connects, after waking the JVM if it does not listen yet.
+fn connect(process: &Process) -> Result<UnixStream, AttachError> {
+    let pid = process.pid;
+    let path = process.path(&format!("/tmp/.java_pid{}", process.inner_pid));
+    if let Some(stream) = try_connect(process, &path)? {
+        return Ok(stream);
+    }
+    // A signal is sent to the very process that was looked at, not to whoever has its id by now.
+    let io = |doing: &str, error: Errno| AttachError::Io { pid, doing: doing.to_owned(), error: error.into() };
+    let handle = Pid::from_raw(pid as i32).ok_or(AttachError::Ended { pid })?;
+    let handle = pidfd_open(handle, PidfdFlags::empty()).map_err(|e| io("finding the process", e))?;
+    let now = Process::find(pid).map_err(|_| AttachError::Ended { pid })?;
+    if now.start != process.start {
+        return Err(AttachError::Ended { pid });
+    }
+    if !now.handles(Signal::QUIT.as_raw() as u32) {
+        return Err(AttachError::Deaf { pid });
+    }
+    let trigger = Trigger::set(process)?;
+    pidfd_send_signal(&handle, Signal::QUIT).map_err(|e| io("waking it", e))?;
+    let since = Instant::now();
+    let mut pause = Duration::from_millis(5);
+    while since.elapsed() < WAKING {
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(200));
+        if let Some(stream) = try_connect(process, &path)? {
+            return Ok(stream);
+        }
+        if !process.is_alive() {
+            return Err(AttachError::Ended { pid });
+        }
+    }
+    drop(trigger);
+    Err(AttachError::Silent { pid })
+}
+
+/// Connects to the JVM's socket; none when it is not there, or nobody listens to it.
+fn try_connect(process: &Process, path: &Path) -> Result<Option<UnixStream>, AttachError> {
+    let pid = process.pid;
+    let io = |error| AttachError::Io { pid, doing: format!("connecting to {}", path.display()), error };
+    let foreign = |what: String| AttachError::ForeignSocket { path: path.to_owned(), what };
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(io(e)),
+    };
+    if !metadata.file_type().is_socket() {
+        return Err(foreign("it is no socket".to_owned()));
+    }
+    if metadata.uid() != process.user || metadata.mode() & 0o077 != 0 {
+        return Err(foreign(format!("it belongs to {}, mode {:o}", user_name(metadata.uid()), metadata.mode() & 0o777)));
+    }
+    match UnixStream::connect(path) {
+        Ok(stream) => {
+            // Who listens, as the kernel knows it.
+            let peer = rustix::net::sockopt::socket_peercred(&stream).map_err(|e| io(e.into()))?;
+            if peer.pid.as_raw_nonzero().get() != pid as i32 {
+                return Err(foreign(format!("process {} listens there", peer.pid.as_raw_nonzero())));
+            }
+            Ok(Some(stream))
+        }
+        // Left by an earlier process of this id: the JVM makes it anew when it is woken.
+        Err(e) if matches!(e.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => Ok(None),
+        Err(e) => Err(io(e)),
+    }
+}
+
+/// The file that tells the JVM what SIGQUIT means; removed when dropped, if it was made here.
+struct Trigger {
+    made: Option<(rustix::fd::OwnedFd, String)>,
+}
+
+impl Trigger {
+    /// The JVM looks in its working directory first, then in /tmp, for a file of its own user's or root's.
+    fn set(process: &Process) -> Result<Trigger, AttachError> {
+        let pid = process.pid;
+        let name = format!(".attach_pid{}", process.inner_pid);
+        let mut last = io::Error::from(io::ErrorKind::NotFound);
+        for directory in [process.path("/tmp"), PathBuf::from(format!("/proc/{pid}/cwd"))] {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let made = rustix::fs::open(&directory, flags, Mode::empty()).and_then(|directory| {
+                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
+                openat(&directory, &name, flags, Mode::RUSR | Mode::WUSR).map(|_| directory)
+            });
+            match made {
+                Ok(directory) => return Ok(Trigger { made: Some((directory, name)) }),
+                // Somebody else is attaching, or has died doing so: the JVM goes by whose file it is.
+                Err(Errno::EXIST) => return Ok(Trigger { made: None }),
+                Err(error) => last = error.into(),
+            }
+        }
+        Err(AttachError::Io { pid, doing: format!("making {name} in its /tmp"), error: last })
+    }
+}
+
+impl Drop for Trigger {
+    fn drop(&mut self) {
+        if let Some((directory, name)) = &self.made {
+            // The JVM does not mind when it stays.
+            let _ = rustix::fs::unlinkat(directory, name.as_str(), rustix::fs::AtFlags::empty());
+        }
+    }
+}
+
+/// Reads the answer to `load`: a status, which JDK 25 gives as 0 even for libraries that are not there; then `return code: N` of
+/// `Agent_OnAttach` if it was called, else why not.
+fn result(pid: u32, answer: &str) -> Result<i32, AttachError> {
+    let (status, text) = answer.split_once('\n').unwrap_or((answer, ""));
+    if let Some(code) = text.lines().find_map(|line| line.strip_prefix("return code: ")?.trim().parse().ok()) {
+        return Ok(code);
+    }
+    let mut text = text.trim().replace('\n', " ");
+    if text.is_empty() {
+        if status.trim().is_empty() {
+            return Err(AttachError::Ended { pid });
+        }
+        text = format!("it answered {} and nothing more", status.trim());
+    }
+    if text.contains("Dynamic agent loading is not enabled") {
+        text.push_str(" Start the JVM with -XX:+EnableDynamicAgentLoading, or with -agentpath.");
+    }
+    Err(AttachError::NotLoaded { pid, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers() {
+        assert_eq!(result(1, "0\nreturn code: 0\n").unwrap(), 0);
+        assert_eq!(result(1, "0\nreturn code: -1\n").unwrap(), -1);
+        let why = |answer| result(1, answer).unwrap_err().to_string();
+        assert!(
+            why("0\n/x/libcprof.so was not loaded.\nno such file\n").ends_with("/x/libcprof.so was not loaded. no such file")
+        );
+        assert!(why("101\n").contains("it answered 101"));
+        assert!(why("").contains("ended"));
+        assert!(why("1\nDynamic agent loading is not enabled.").contains("-XX:+EnableDynamicAgentLoading"));
+    }
+}

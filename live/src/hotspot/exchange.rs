@@ -1,0 +1,150 @@
+//! The private directory in which the agent answers: a place that both see and nobody else may touch.
+
+use crate::process::{Process, own_user};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid, chownat, fstat, mkdirat, open, openat, unlinkat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Name of the file with the agent's answer.
+const REPLY: &str = "reply";
+/// Name of the profile that the agent writes here.
+const PROFILE: &str = "profile.cprof";
+/// An answer is a few lines.
+const LONGEST_REPLY: u64 = 1 << 20;
+
+/// The directory; removed when dropped.
+#[derive(Debug)]
+pub struct Exchange {
+    /// The process's /tmp.
+    above: OwnedFd,
+    directory: OwnedFd,
+    name: String,
+    user: u32,
+    /// The profile is not removed.
+    keep: bool,
+}
+
+impl Exchange {
+    /// Makes one in the process's /tmp, for the process's user alone.
+    ///
+    /// # Errors
+    /// Its /tmp cannot be written.
+    pub fn new(process: &Process) -> io::Result<Exchange> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let above = open(process.path("/tmp"), flags, Mode::empty())?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
+        for attempt in 0..100 {
+            let name = format!("cprof-attach-{}-{now}-{attempt}", std::process::id());
+            match mkdirat(&above, &name, Mode::RWXU) {
+                Ok(()) => {}
+                Err(Errno::EXIST) => continue,
+                Err(e) => return Err(e.into()),
+            }
+            let directory = openat(&above, &name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+            let exchange = Exchange { above, directory, name, user: process.user, keep: false };
+            if own_user() != process.user {
+                let (user, group) = (Uid::from_raw(process.user), Gid::from_raw(process.group));
+                chownat(&exchange.directory, "", Some(user), Some(group), AtFlags::EMPTY_PATH)?;
+            }
+            return Ok(exchange);
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Where the agent is to write its answer, as the process sees it.
+    pub fn reply_path(&self) -> String {
+        format!("/tmp/{}/{REPLY}", self.name)
+    }
+
+    /// Where it is to write a profile.
+    pub fn profile_path(&self) -> String {
+        format!("/tmp/{}/{PROFILE}", self.name)
+    }
+
+    /// Takes the agent's answer: lines `key: value`. None when it wrote none.
+    pub fn reply(&self) -> io::Result<Option<Vec<(String, String)>>> {
+        let Some(file) = self.file(REPLY)? else { return Ok(None) };
+        let mut text = String::new();
+        file.take(LONGEST_REPLY).read_to_string(&mut text)?;
+        unlinkat(&self.directory, REPLY, AtFlags::empty())?;
+        let pair = |line: &str| line.split_once(':').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()));
+        Ok(Some(text.lines().filter_map(pair).collect()))
+    }
+
+    /// The profile that the agent wrote, if it did.
+    pub fn profile(&self) -> io::Result<Option<File>> {
+        self.file(PROFILE)
+    }
+
+    /// Leaves the profile where it is, as it could not be taken. Answers where that is, as the process sees it.
+    pub fn keep_profile(&mut self) -> String {
+        self.keep = true;
+        self.profile_path()
+    }
+
+    fn file(&self, name: &str) -> io::Result<Option<File>> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match openat(&self.directory, name, flags, Mode::empty()) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(e) => return Err(e.into()),
+        };
+        let stat = fstat(&file)?;
+        if !FileType::from_raw_mode(stat.st_mode).is_file() || stat.st_uid != self.user {
+            return Err(io::Error::other(format!("/tmp/{}/{name} is not the agent's file", self.name)));
+        }
+        Ok(Some(File::from(file)))
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        // Nothing depends on it any more, and /tmp is cleaned by others, too.
+        let _ = unlinkat(&self.directory, REPLY, AtFlags::empty());
+        if self.keep {
+            return;
+        }
+        let _ = unlinkat(&self.directory, PROFILE, AtFlags::empty());
+        let _ = unlinkat(&self.above, self.name.as_str(), AtFlags::REMOVEDIR);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::Path;
+
+    #[test]
+    fn answers_are_taken_once_links_never_and_nothing_stays() {
+        let exchange = Exchange::new(&Process::find(std::process::id()).unwrap()).unwrap();
+        let (reply, profile) = (exchange.reply_path(), exchange.profile_path());
+        let directory = Path::new(&reply).parent().unwrap().to_owned();
+        assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(exchange.reply().unwrap(), None);
+        fs::write(&reply, "covered_classes: 3\nnothing\nerror: a: b\n").unwrap();
+        let pairs = [("covered_classes", "3"), ("error", "a: b")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+        assert_eq!(exchange.reply().unwrap().unwrap(), pairs);
+        assert_eq!(exchange.reply().unwrap(), None);
+        symlink("/etc/passwd", &reply).unwrap();
+        assert!(exchange.reply().is_err());
+        fs::write(&profile, "x").unwrap();
+        assert!(exchange.profile().unwrap().is_some());
+        drop(exchange);
+        assert!(!directory.exists());
+    }
+
+    #[test]
+    fn a_profile_that_could_not_be_taken_stays() {
+        let mut exchange = Exchange::new(&Process::find(std::process::id()).unwrap()).unwrap();
+        fs::write(exchange.profile_path(), "x").unwrap();
+        let kept = exchange.keep_profile();
+        drop(exchange);
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "x");
+        fs::remove_dir_all(Path::new(&kept).parent().unwrap()).unwrap();
+    }
+}

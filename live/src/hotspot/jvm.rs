@@ -1,0 +1,149 @@
+//! Which processes are JVMs.
+
+use super::perfdata::PerfData;
+use crate::process::{self, Process, own_user};
+use crate::recordings::Shelf;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// A HotSpot JVM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Jvm {
+    /// The process.
+    pub process: Process,
+    /// The class whose `main` runs, or the jar; empty when neither the JVM nor its command line tells.
+    pub main: String,
+    /// `17.0.19` or the like; empty when it is not known.
+    pub version: String,
+    /// What it says about commands from outside; none: it says nothing (-XX:-UsePerfData).
+    pub attachable: Option<bool>,
+    /// What cprof does in it.
+    pub cprof: Presence,
+}
+
+/// What cprof does in a JVM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// It is not loaded.
+    Absent,
+    /// Loaded, but without a recording in shared memory: it counts in private memory, or has been detached.
+    Loaded,
+    /// It records in shared memory.
+    Recording,
+}
+
+/// Why a process is not one to talk to.
+#[derive(Debug)]
+pub enum NotJvm {
+    /// It is of another kind, or too young to tell.
+    Other,
+    /// Another user's, about which nothing can be known.
+    Unreadable,
+}
+
+impl Jvm {
+    /// Looks at a process.
+    pub fn of(process: Process) -> Result<Jvm, NotJvm> {
+        let files = process.mapped_files();
+        let named = |file: &str, name: &str| Path::new(file).file_name().is_some_and(|n| n == name);
+        let library = files.as_ref().and_then(|files| files.iter().find(|f| named(f, "libjvm.so")));
+        let Some(library) = library else {
+            return Err(if files.is_none() && process.user != own_user() { NotJvm::Unreadable } else { NotJvm::Other });
+        };
+        let data = PerfData::of(&process).unwrap_or_default();
+        let text = |name| data.text(name).unwrap_or_default().to_owned();
+        let version = match text("java.property.java.version") {
+            known if !known.is_empty() => known,
+            _ => match text("java.property.java.vm.version") {
+                known if !known.is_empty() => known.split(['+', '-']).next().unwrap_or_default().to_owned(),
+                _ => release(&process, library).unwrap_or_default(),
+            },
+        };
+        let main = match text("sun.rt.javaCommand") {
+            command if !command.is_empty() => command.split_whitespace().next().unwrap_or_default().to_owned(),
+            _ => main_of(&process.command_line()),
+        };
+        // The first character: "can attach" (HotSpot, runtime/statSampler.cpp and perfData.cpp).
+        let attachable = data.text("sun.rt.jvmCapabilities").map(|c| c.starts_with('1'));
+        let loaded = files.iter().flatten().any(|f| named(f, "libcprof.so"));
+        let recording = matches!(Shelf::of(&process).of_process(&process), Ok(Some(_)));
+        let cprof = match (recording, loaded) {
+            (true, _) => Presence::Recording,
+            (false, true) => Presence::Loaded,
+            (false, false) => Presence::Absent,
+        };
+        Ok(Jvm { process, main, version, attachable, cprof })
+    }
+
+    /// 17 of `17.0.19`; none when it is not known.
+    pub fn feature(&self) -> Option<u32> {
+        let mut parts = self.version.split(['.', '-', '+', '_']);
+        match parts.next()?.parse().ok()? {
+            1 => parts.next()?.parse().ok(),
+            feature => Some(feature),
+        }
+    }
+}
+
+/// `JAVA_VERSION` of the `release` file that every JDK has in its directory; libjvm.so is in `lib/server` below it.
+fn release(process: &Process, library: &str) -> Option<String> {
+    let home = Path::new(library).ancestors().nth(3)?;
+    let text = fs::read_to_string(process.path(home.join("release").to_str()?)).ok()?;
+    let version = text.lines().find_map(|l| l.strip_prefix("JAVA_VERSION="))?;
+    Some(version.trim_matches('"').to_owned())
+}
+
+/// The main class or jar of a command line, as the launcher finds it.
+fn main_of(arguments: &[String]) -> String {
+    // Options of the launcher that take the next word.
+    const WITH_VALUE: [&str; 11] = [
+        "-cp",
+        "-classpath",
+        "--class-path",
+        "-p",
+        "--module-path",
+        "--upgrade-module-path",
+        "--add-modules",
+        "--add-exports",
+        "--add-opens",
+        "--add-reads",
+        "--limit-modules",
+    ];
+    let mut arguments = arguments.iter().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "-jar" | "-m" | "--module" => return arguments.next().cloned().unwrap_or_default(),
+            option if WITH_VALUE.contains(&option) => {
+                arguments.next();
+            }
+            option if option.starts_with(['-', '@']) => {}
+            main => return main.to_owned(),
+        }
+    }
+    String::new()
+}
+
+/// All JVMs of this user, for root of all users.
+///
+/// # Errors
+/// `/proc` cannot be read.
+pub fn all() -> io::Result<Vec<Jvm>> {
+    let own = own_user();
+    let processes = process::all()?.into_iter().filter_map(|pid| Process::find(pid).ok());
+    Ok(processes.filter(|p| own == 0 || p.user == own).filter_map(|p| Jvm::of(p).ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn main_classes_of_command_lines() {
+        let main = |line: &str| main_of(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        assert_eq!(main("java -Xmx1g -cp a:b --add-opens java.base/java.lang=ALL-UNNAMED com.acme.Main -x y"), "com.acme.Main");
+        assert_eq!(main("java -jar app.jar run"), "app.jar");
+        assert_eq!(main("java -m acme/com.acme.Main"), "acme/com.acme.Main");
+        assert_eq!(main("java -version"), "");
+    }
+}

@@ -1,0 +1,146 @@
+//! What `/proc` says about a process.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+/// A process that was there when it was looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// Its id here.
+    pub pid: u32,
+    /// Its id in its own PID namespace, which is that of the names it gives to files (proc_pid_status(5), NSpid).
+    pub inner_pid: u32,
+    /// Effective user.
+    pub user: u32,
+    /// Effective group.
+    pub group: u32,
+    /// When it began, in clock ticks since the machine's start: with the id, it tells it from later processes.
+    pub start: u64,
+    /// The signals it handles, signal n at bit n - 1.
+    handled_signals: u64,
+}
+
+impl Process {
+    /// Looks a process up.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none; others where `/proc` cannot be read.
+    pub fn find(pid: u32) -> io::Result<Process> {
+        // A process that is gone between open and read answers ESRCH.
+        let gone = |e: io::Error| if e.raw_os_error() == Some(libc_esrch()) { io::ErrorKind::NotFound.into() } else { e };
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).map_err(gone)?;
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).map_err(gone)?;
+        Process::parse(pid, &stat, &status).ok_or_else(|| io::Error::other(format!("/proc/{pid}/status cannot be understood")))
+    }
+
+    fn parse(pid: u32, stat: &str, status: &str) -> Option<Process> {
+        // The command's name, in parentheses, may contain anything: fields are counted from its end (proc_pid_stat(5)).
+        let start = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
+        let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
+        let second = |name: &str| line(name)?.split_whitespace().nth(1)?.parse().ok();
+        let inner_pid = line("NSpid").and_then(|ids| ids.split_whitespace().last()?.parse().ok()).unwrap_or(pid);
+        let handled_signals = u64::from_str_radix(line("SigCgt")?, 16).ok()?;
+        Some(Process { pid, inner_pid, user: second("Uid")?, group: second("Gid")?, start, handled_signals })
+    }
+
+    /// Whether it is still the same process.
+    pub fn is_alive(&self) -> bool {
+        Process::find(self.pid).is_ok_and(|now| now.start == self.start)
+    }
+
+    /// Whether it has a handler for a signal, so that the signal does not end it.
+    pub fn handles(&self, signal: u32) -> bool {
+        signal >= 1 && self.handled_signals >> (signal - 1) & 1 == 1
+    }
+
+    /// A path of the process's file system as seen from here: containers have others.
+    pub fn path(&self, inside: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/root{inside}", self.pid))
+    }
+
+    /// Its command line, one argument each; empty when it may not be read.
+    pub fn command_line(&self) -> Vec<String> {
+        let bytes = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        let bytes = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
+        if bytes.is_empty() {
+            Vec::new()
+        } else {
+            bytes.split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
+        }
+    }
+
+    /// The files it has mapped into its memory, each once; `None` when that may not be read: another user's process.
+    pub fn mapped_files(&self) -> Option<Vec<String>> {
+        let maps = fs::read_to_string(format!("/proc/{}/maps", self.pid)).ok()?;
+        // address perms offset dev inode path (proc_pid_maps(5))
+        let mut files: Vec<String> = maps.lines().filter_map(|l| l.find('/').map(|at| l[at..].to_owned())).collect();
+        files.dedup();
+        Some(files)
+    }
+}
+
+fn libc_esrch() -> i32 {
+    rustix::io::Errno::SRCH.raw_os_error()
+}
+
+/// The ids of all processes there are.
+pub fn all() -> io::Result<Vec<u32>> {
+    let mut pids: Vec<u32> =
+        fs::read_dir("/proc")?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    pids.sort_unstable();
+    Ok(pids)
+}
+
+/// The user of this command.
+pub fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The name of a user for people: from `/etc/passwd`, else the number.
+pub fn user_name(user: u32) -> String {
+    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let named = passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, number) = (fields.next()?, fields.nth(1)?);
+        (number.parse() == Ok(user)).then(|| name.to_owned())
+    });
+    named.unwrap_or_else(|| user.to_string())
+}
+
+/// Whether two paths lead to one file.
+pub fn same_file(a: &std::path::Path, b: &std::path::Path) -> bool {
+    match (fs::metadata(a), fs::metadata(b)) {
+        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_parentheses_and_containers() {
+        let stat = "70 (a) b) S 1 70 70 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4711 8 9";
+        let status = "Name:\ta) b\nUid:\t1000\t1001\t1000\t1000\nGid:\t5\t6\t5\t5\nNSpid:\t70\t3\nSigCgt:\t0000000000000004\n";
+        let process = Process::parse(70, stat, status).unwrap();
+        assert_eq!((process.inner_pid, process.user, process.group, process.start), (3, 1001, 6, 4711));
+        assert!(process.handles(3) && !process.handles(2) && !process.handles(0));
+        assert_eq!(Process::parse(70, "70 (a", status), None);
+        assert_eq!(Process::parse(70, stat, "Uid: x"), None);
+    }
+
+    #[test]
+    fn this_process_is_alive_and_another_of_its_id_would_not_be() {
+        let own = Process::find(std::process::id()).unwrap();
+        assert!(own.is_alive());
+        assert_eq!(own.user, own_user());
+        assert!(own.mapped_files().is_some_and(|files| !files.is_empty()));
+        let earlier = Process { start: own.start - 1, ..own };
+        assert!(!earlier.is_alive());
+        let error = Process::find(u32::MAX / 2).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}

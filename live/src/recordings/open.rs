@@ -1,0 +1,167 @@
+//! Opening a recording so that nothing foreign is taken for one.
+
+use super::FileMemory;
+use crate::process::{own_user, user_name};
+use cprof_instrument::abi::{self, header};
+use cprof_profile::recording::Memory;
+use cprof_profile::recording::files::{ARENA, CLASS_LOG};
+use rustix::fd::OwnedFd;
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, open, openat};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// What `st_blocks` counts in (inode(7)).
+const BLOCK: u64 = 512;
+
+/// A recording's directory with its files open.
+#[derive(Debug)]
+pub struct Recording {
+    path: PathBuf,
+    user: u32,
+    arena: File,
+    log: File,
+}
+
+/// Not a recording, or not one to be trusted.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// It, or a file in it, cannot be opened.
+    #[error("cannot open the recording {path}: {error}")]
+    Io {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It, or a file in it, is of another kind: a symbolic link for instance.
+    #[error("{path} is not part of a cprof recording: {what}; cprof follows no links and opens nothing but its own files")]
+    Kind {
+        /// What.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// Somebody else's.
+    #[error("{path} belongs to {owner}; recordings are read by their user, or by root")]
+    Owner {
+        /// What.
+        path: PathBuf,
+        /// Whose.
+        owner: String,
+    },
+    /// Others may write in it.
+    #[error("{path} is open to other users (mode {mode:o}, a recording has 700); it was not made by cprof, or was changed since")]
+    Permissions {
+        /// What.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+}
+
+/// Opens a directory that is a private one of this user's (for root: of anyone's). Answers it and its owner.
+pub(super) fn private_directory(path: &Path) -> Result<(OwnedFd, u32), OpenError> {
+    let fail = |e: rustix::io::Errno| match e {
+        rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP => OpenError::Kind { path: path.to_owned(), what: "no directory" },
+        e => OpenError::Io { path: path.to_owned(), error: e.into() },
+    };
+    let directory = open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+    let directory = directory.map_err(fail)?;
+    let stat = fstat(&directory).map_err(fail)?;
+    let own = own_user();
+    if own != 0 && stat.st_uid != own {
+        return Err(OpenError::Owner { path: path.to_owned(), owner: user_name(stat.st_uid) });
+    }
+    let mode = stat.st_mode & 0o7777;
+    if mode & 0o077 != 0 {
+        return Err(OpenError::Permissions { path: path.to_owned(), mode });
+    }
+    Ok((directory, stat.st_uid))
+}
+
+impl Recording {
+    /// Opens the recording in a directory.
+    pub fn open(path: &Path) -> Result<Recording, OpenError> {
+        let (directory, user) = private_directory(path)?;
+        let file = |name: &str| {
+            let path = path.join(name);
+            // NONBLOCK: opening a pipe would wait for somebody to write.
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let file = match openat(&directory, name, flags, Mode::empty()) {
+                Ok(file) => file,
+                Err(rustix::io::Errno::LOOP) => return Err(OpenError::Kind { path, what: "a symbolic link" }),
+                Err(e) => return Err(OpenError::Io { path, error: e.into() }),
+            };
+            let stat = fstat(&file).map_err(|e| OpenError::Io { path: path.clone(), error: e.into() })?;
+            if !FileType::from_raw_mode(stat.st_mode).is_file() {
+                return Err(OpenError::Kind { path, what: "no ordinary file" });
+            }
+            if stat.st_uid != user {
+                return Err(OpenError::Owner { path, owner: user_name(stat.st_uid) });
+            }
+            Ok(File::from(file))
+        };
+        Ok(Recording { path: path.to_owned(), user, arena: file(ARENA)?, log: file(CLASS_LOG)? })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whose it is.
+    pub fn user(&self) -> u32 {
+        self.user
+    }
+
+    /// Whether the process that records lives: it holds a lock on the arena until it ends, whatever ends it.
+    pub fn is_recorded(&self) -> bool {
+        match flock(&self.arena, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => {
+                // Unlocking an open file of our own cannot fail; closing it would do the same.
+                let _ = flock(&self.arena, FlockOperation::Unlock);
+                false
+            }
+            Err(_) => true,
+        }
+    }
+
+    /// The arena, as long as it is now.
+    pub fn arena(&self) -> io::Result<FileMemory<'_>> {
+        FileMemory::new(&self.arena)
+    }
+
+    /// A copy of the class log as far as it is written.
+    pub fn log(&self) -> io::Result<Vec<u8>> {
+        let metadata = self.log.metadata()?;
+        // What takes no space is no log: a file that was only made long must not take our memory.
+        let len = metadata.len().min(metadata.blocks() * BLOCK);
+        let mut bytes = vec![0; usize::try_from(len).map_err(io::Error::other)?];
+        let mut read = 0;
+        while read < bytes.len() {
+            match self.log.read_at(&mut bytes[read..], read as u64)? {
+                0 => break, // cut short meanwhile
+                more => read += more,
+            }
+        }
+        bytes.truncate(read);
+        Ok(bytes)
+    }
+
+    /// Whether the JVM keeps part of the arena in memory of its own: the file has less space than the arena may use
+    /// (agent/arena.rs allocates it before it raises the limit).
+    pub fn is_partial(&self) -> io::Result<bool> {
+        let limit = self.arena()?.u64(header::LIMIT).unwrap_or(0);
+        let Some(chunks) = limit.checked_sub(abi::CHUNKS) else { return Ok(false) };
+        Ok(self.arena.metadata()?.blocks() * BLOCK < abi::METHODS + chunks + abi::RESERVE)
+    }
+
+    /// Bytes that it takes in shared memory.
+    pub fn size(&self) -> u64 {
+        let blocks = |file: &File| file.metadata().map_or(0, |m| m.blocks() * BLOCK);
+        blocks(&self.arena) + blocks(&self.log)
+    }
+}

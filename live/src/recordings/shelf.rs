@@ -1,0 +1,115 @@
+//! The recordings in a directory for shared memory.
+
+use super::{OpenError, Recording};
+use crate::process::{Process, own_user};
+use cprof_profile::recording::files::{DirectoryName, SHARED_MEMORY};
+use cprof_profile::recording::{Log, Origin};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A directory that holds recordings' directories.
+#[derive(Debug, Clone)]
+pub struct Shelf(PathBuf);
+
+/// A directory with a recording's name.
+#[derive(Debug)]
+pub struct Found {
+    /// Where.
+    pub path: PathBuf,
+    /// What its name says.
+    pub name: DirectoryName,
+    /// What it is.
+    pub state: State,
+}
+
+/// What a directory with a recording's name is.
+#[derive(Debug)]
+pub enum State {
+    /// The process that records lives.
+    Recorded(Recording),
+    /// It is dead: the recording can be recovered or removed.
+    Left(Recording),
+    /// The process died, or is, between making the directory and the files: there is nothing in it to recover.
+    Begun,
+    /// Not to be touched, and why.
+    Foreign(OpenError),
+}
+
+impl Shelf {
+    /// This machine's.
+    pub fn here() -> Shelf {
+        Shelf(PathBuf::from(SHARED_MEMORY))
+    }
+
+    /// That which a process sees.
+    pub fn of(process: &Process) -> Shelf {
+        Shelf(process.path(SHARED_MEMORY))
+    }
+
+    /// Any directory.
+    pub fn at(path: &Path) -> Shelf {
+        Shelf(path.to_owned())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The recordings of this user (for root: of all), by user, process and time.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn recordings(&self) -> io::Result<Vec<Found>> {
+        let own = own_user();
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.0)?.flatten() {
+            let Some(name) = entry.file_name().to_str().and_then(DirectoryName::parse) else { continue };
+            if own == 0 || name.user == own {
+                found.push(self.look(name));
+            }
+        }
+        found.sort_by_key(|f| f.name);
+        Ok(found)
+    }
+
+    /// Looks at one directory.
+    pub fn look(&self, name: DirectoryName) -> Found {
+        let path = self.0.join(name.to_string());
+        let state = match Recording::open(&path) {
+            Ok(recording) if recording.is_recorded() => State::Recorded(recording),
+            Ok(recording) => State::Left(recording),
+            Err(OpenError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => State::Begun,
+            Err(error) => State::Foreign(error),
+        };
+        Found { path, name, state }
+    }
+
+    /// The recording that a living process makes now.
+    pub fn of_process(&self, process: &Process) -> io::Result<Option<Recording>> {
+        let own = self.recordings()?.into_iter().rev().filter(|f| f.name.pid == process.inner_pid && f.name.user == process.user);
+        let mut recorded = own.filter_map(|f| if let State::Recorded(recording) = f.state { Some(recording) } else { None });
+        // Another container's process may have the same id; its recording tells when its process began.
+        Ok(recorded.find(|recording| {
+            let log = recording.log().unwrap_or_default();
+            Origin::of(&Log::read(&log)).map_or(true, |o| o.process_start == 0 || o.process_start == process.start)
+        }))
+    }
+}
+
+impl Found {
+    /// Whether the process of its name may still be about to record here: between making the directory and locking the arena.
+    pub fn may_be_beginning(&self) -> bool {
+        match (&self.state, Process::find(self.name.pid)) {
+            (State::Recorded(_), _) => true,
+            (State::Foreign(_), _) | (_, Err(_)) => false,
+            (State::Left(recording), Ok(process)) => {
+                // A recording that has begun is locked before its log has a record.
+                let log = recording.log().unwrap_or_default();
+                Log::read(&log).origin.is_none() && process.user == self.name.user
+            }
+            (State::Begun, Ok(process)) => process.user == self.name.user,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A profile of a recording, without the process's help.
+
+use crate::recordings::Recording;
+use cprof_instrument::abi;
+use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
+use cprof_profile::model::{Profile, RunFacts, Taken};
+use cprof_profile::recording::{self, Capture, CaptureError, Log, Origin, OriginError};
+use std::io;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+use thiserror::Error;
+
+/// A recording that cannot be read.
+#[derive(Debug, Error)]
+pub enum TakeError {
+    /// Its files cannot be read.
+    #[error("cannot read the recording {path}: {error}")]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Its arena cannot be used.
+    #[error("cannot use the recording {path}: {error}")]
+    Arena {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        error: CaptureError,
+    },
+    /// Its class log cannot be used.
+    #[error("cannot use the recording {path}: {error}")]
+    ClassLog {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        error: OriginError,
+    },
+}
+
+/// The counts of a recording at one moment, and the class log that names what they are of.
+#[derive(Debug)]
+pub struct Reading {
+    path: PathBuf,
+    capture: Capture,
+    log: Vec<u8>,
+    partial: bool,
+}
+
+/// Reads the counts and then the class log, in this order: a class is in the log before its code can run.
+pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
+    let path = recording.path().to_owned();
+    let fail = |error| TakeError::Io { path: path.clone(), error };
+    let arena = recording.arena().map_err(fail)?;
+    // Nobody outside the process knows its stacks.
+    let capture = recording::capture(&arena, &[]).map_err(|error| TakeError::Arena { path: path.clone(), error })?;
+    let log = recording.log().map_err(fail)?;
+    let partial = recording.is_partial().map_err(fail)?;
+    Ok(Reading { path, capture, log, partial })
+}
+
+impl Reading {
+    /// The counts, and the class log's bytes.
+    pub fn into_parts(self) -> (Capture, Vec<u8>) {
+        (self.capture, self.log)
+    }
+
+    /// Who recorded.
+    pub fn origin(&self) -> Result<Origin, TakeError> {
+        Origin::of(&Log::read(&self.log)).map_err(|error| TakeError::ClassLog { path: self.path.clone(), error })
+    }
+
+    /// The profile.
+    pub fn profile(self, taken: Taken) -> Result<Profile, TakeError> {
+        let origin = self.origin()?;
+        let log = Log::read(&self.log);
+        // Nobody knows when a killed process died.
+        let ended_ms = if taken == Taken::Killed { 0 } else { now_ms() };
+        let run = RunFacts { taken, ended_ms, ..origin.run };
+        let logged = self.capture.caches.iter().any(is_logged) || self.capture.caches.len() > 1;
+        let mut profile = recording::assemble(self.capture, &log, run);
+        profile.warnings.extend(log.unattended.iter().map(|w| (*w).to_owned()));
+        if self.partial {
+            let full = "shared memory was full: contexts that the JVM kept in memory of its own are missing";
+            profile.warnings.insert(0, full.to_owned());
+        }
+        if logged {
+            profile.warnings.push(format!(
+                "misses of method caches are too few by those among the last {} lookups of each thread, which only the JVM could simulate",
+                abi::event::LOG_SIZE / 8
+            ));
+        }
+        Ok(profile)
+    }
+}
+
+/// Whether a cache's outcomes are simulated from a log rather than while the program runs: all but one FIFO cache per thread.
+fn is_logged(cache: &CacheSpec) -> bool {
+    cache.kind != CacheKind::Fifo || cache.scope != Scope::Thread
+}
+
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)
+}
