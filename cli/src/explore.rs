@@ -79,10 +79,11 @@ struct Row {
 
 /// Prints the table, and draws it.
 pub fn explore(args: &Explore) -> Result<()> {
-    let mut view = View::load(&args.part, &OnTarget::default())?;
+    let view = View::load(&args.part, &OnTarget::default())?;
+    let chosen = view.chosen_nodes();
     let (configurations, base) = configurations(&matrix(args)?, &view)?;
     let against = base.as_ref().unwrap_or(&configurations[0]).name();
-    let mut measured = |c: &Configuration| measured(&mut view, c, args);
+    let measured = |c: &Configuration| measured(&view, &chosen, c, args);
     let mut base_time = base.map(|b| measured(&b)).transpose()?.map(|(model, metrics, _)| time(&model, &metrics));
     let mut rows = Vec::new();
     for configuration in &configurations {
@@ -163,13 +164,14 @@ fn configurations(matrix: &Matrix, view: &View) -> Result<(Vec<Configuration>, O
     Ok((all, base))
 }
 
-fn measured(view: &mut View, c: &Configuration, args: &Explore) -> Result<(Model, Metrics, u64)> {
+fn measured(view: &View, chosen: &[bool], c: &Configuration, args: &Explore) -> Result<(Model, Metrics, u64)> {
     let model = model(&c.target, &c.set)?;
     let options = Options { cache: Some(c.cache), without_upcalls: args.no_upcalls, without_exceptions: args.no_exceptions };
     let evaluation = evaluate(&view.profile, &view.measures, &view.natives, &model, &options)
         .with_context(|| format!("target {}, cache {}", c.target, c.cache))?;
-    let totals = view.totals_with(evaluation.nodes);
-    Ok((model, totals.processor, totals.own))
+    let mut sum = Metrics::default();
+    evaluation.nodes.iter().zip(chosen).filter(|(_, chosen)| **chosen).for_each(|(node, _)| sum.add(node));
+    Ok((model, sum, view.totals.own))
 }
 
 /// Time in milliseconds where the model has a clock, in cycles otherwise.
