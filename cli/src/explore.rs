@@ -14,7 +14,7 @@ use cprof_profile::cycles::{Metrics, Options, evaluate};
 use cprof_profile::names::{dotted, thousands};
 use cprof_profile::target::{CycleEstimator, Model};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -79,10 +79,12 @@ struct Row {
 
 /// Prints the table, and draws it.
 pub fn explore(args: &Explore) -> Result<()> {
-    let mut view = View::load(&args.part, &OnTarget::default())?;
+    let view = View::load(&args.part, &OnTarget::default())?;
+    let chosen = view.chosen_nodes();
     let (configurations, base) = configurations(&matrix(args)?, &view)?;
     let against = base.as_ref().unwrap_or(&configurations[0]).name();
-    let mut measured = |c: &Configuration| measured(&mut view, c, args);
+    let mut notes = BTreeSet::new();
+    let mut measured = |c: &Configuration| measured(&view, &chosen, c, args, &mut notes);
     let mut base_time = base.map(|b| measured(&b)).transpose()?.map(|(model, metrics, _)| time(&model, &metrics));
     let mut rows = Vec::new();
     for configuration in &configurations {
@@ -97,10 +99,11 @@ pub fn explore(args: &Explore) -> Result<()> {
     let style = Style::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());
     match args.format {
-        Format::Text => text(&rows, &mut out, style)?,
+        Format::Text => text(&rows, &notes, &mut out, style)?,
         Format::Csv => csv(&rows, &mut out)?,
         Format::Json => {
-            serde_json::to_writer_pretty(&mut out, &serde_json::json!({ "configurations": rows })).map_err(io::Error::from)?;
+            serde_json::to_writer_pretty(&mut out, &serde_json::json!({ "configurations": rows, "notes": notes }))
+                .map_err(io::Error::from)?;
             writeln!(out)?;
         }
     }
@@ -163,13 +166,21 @@ fn configurations(matrix: &Matrix, view: &View) -> Result<(Vec<Configuration>, O
     Ok((all, base))
 }
 
-fn measured(view: &mut View, c: &Configuration, args: &Explore) -> Result<(Model, Metrics, u64)> {
+fn measured(
+    view: &View,
+    chosen: &[bool],
+    c: &Configuration,
+    args: &Explore,
+    notes: &mut BTreeSet<String>,
+) -> Result<(Model, Metrics, u64)> {
     let model = model(&c.target, &c.set)?;
     let options = Options { cache: Some(c.cache), without_upcalls: args.no_upcalls, without_exceptions: args.no_exceptions };
     let evaluation = evaluate(&view.profile, &view.measures, &view.natives, &model, &options)
         .with_context(|| format!("target {}, cache {}", c.target, c.cache))?;
-    let totals = view.totals_with(evaluation.nodes);
-    Ok((model, totals.processor, totals.own))
+    notes.extend(evaluation.notes.iter().map(|note| format!("{}: {note}", c.target)));
+    let mut sum = Metrics::default();
+    evaluation.nodes.iter().zip(chosen).filter(|(_, chosen)| **chosen).for_each(|(node, _)| sum.add(node));
+    Ok((model, sum, view.totals.own))
 }
 
 /// Time in milliseconds where the model has a clock, in cycles otherwise.
@@ -207,7 +218,7 @@ fn name(row: &Row) -> String {
     format!("{}, {}{}", row.target, row.cache, settings(row.set.iter()))
 }
 
-fn text(rows: &[Row], out: &mut dyn Write, style: Style) -> Result<()> {
+fn text(rows: &[Row], notes: &BTreeSet<String>, out: &mut dyn Write, style: Style) -> Result<()> {
     let mut table = Table::new(&["cycles", "IC", "CPI", "ms", "speedup", "entry misses", "return misses", "configuration"]);
     for r in rows {
         table.row(vec![
@@ -222,6 +233,9 @@ fn text(rows: &[Row], out: &mut dyn Write, style: Style) -> Result<()> {
         ]);
     }
     table.print(out, style)?;
+    for note in notes {
+        writeln!(out, "{}", style.warning(&format!("note: {note}")))?;
+    }
     Ok(())
 }
 

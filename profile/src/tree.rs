@@ -57,6 +57,11 @@ impl Symbols {
         let of_native = natives.map(&mut number).collect();
         Symbols { list, of_method, of_native }
     }
+
+    /// Index in [`Symbols::list`] of a method of the profile's.
+    pub fn of_method(&self, method: u32) -> u32 {
+        self.of_method[method as usize]
+    }
 }
 
 /// What a context stands for.

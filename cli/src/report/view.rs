@@ -4,9 +4,9 @@ use super::processor;
 use crate::args::{Format, OnTarget, Part, Report, Sort};
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
-use cprof_profile::cycles::{Metrics, Options};
+use cprof_profile::cycles::Options;
 use cprof_profile::measure::{Measures, measure};
-use cprof_profile::model::Profile;
+use cprof_profile::model::{Profile, special};
 use cprof_profile::names::{Pattern, parameters};
 use cprof_profile::natives::{NativeCalls, native_calls};
 use cprof_profile::projections::{Totals, totals};
@@ -100,11 +100,24 @@ impl View {
         Ok(View { profile, measures, natives, symbols, tree, totals, roots, threads, file, processor })
     }
 
-    /// The totals with another evaluation of every node on a processor.
-    pub fn totals_with(&mut self, nodes: Vec<Metrics>) -> Totals {
-        self.measures.processor = nodes;
-        let View { profile, symbols, measures, natives, threads, roots, .. } = self;
-        totals(&chosen(profile, symbols, measures, natives, threads, roots.as_deref()), symbols)
+    /// Per node of the profile: its context is in the view. For sums over nodes, which need no tree.
+    pub fn chosen_nodes(&self) -> Vec<bool> {
+        let nodes = &self.profile.nodes;
+        let mut chosen = vec![false; nodes.len()];
+        for (t, thread) in self.profile.threads.iter().enumerate().filter(|(t, _)| self.threads[*t]) {
+            let end = self.profile.threads.get(t + 1).map_or(nodes.len(), |next| next.first_node as usize);
+            for node in thread.first_node as usize..end {
+                let method = nodes.method[node];
+                chosen[node] = match &self.roots {
+                    None => method != special::ROOT,
+                    Some(roots) => {
+                        chosen[nodes.parent[node] as usize]
+                            || (method < special::FIRST && roots[self.symbols.of_method(method) as usize])
+                    }
+                };
+            }
+        }
+        chosen
     }
 
     /// What costs are counted in.
