@@ -5,7 +5,7 @@ use std::process::Command;
 use std::{env, fs};
 
 /// The classes of the runtime; their common constants are compiled into them.
-const RUNTIME: [&str; 5] = ["CProfRuntime", "CProfTree", "CProfThreads", "CProfMemory", "CProfCaches"];
+const RUNTIME: [&str; 6] = ["CProfRuntime", "CProfTree", "CProfThreads", "CProfSlots", "CProfMemory", "CProfCaches"];
 /// Class files that JDK 17 and later load.
 const RELEASE: &str = "17";
 /// Class files of the API: the oldest that current compilers write, since programs that call it run elsewhere without cprof, too.

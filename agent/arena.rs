@@ -123,6 +123,18 @@ impl Arena {
         self.base.as_ptr() as u64
     }
 
+    /// The address behind its last byte.
+    pub fn end(&self) -> u64 {
+        self.base() + self.reserved
+    }
+
+    /// What the method table says of a method: its counters, whether it is a leaf, and the length of its code.
+    pub fn method(&self, id: u32) -> (u16, bool, u32) {
+        let at = abi::METHODS + abi::METHOD_ENTRY * u64::from(id);
+        let word = self.u32_at(at).load(Ordering::Acquire);
+        ((word & abi::METHOD_COUNTERS) as u16, word & abi::METHOD_LEAF != 0, self.u32_at(at + 4).load(Ordering::Acquire))
+    }
+
     /// Takes room in the file for these bytes.
     fn allocate(&self, at: u64, length: u64) -> io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
@@ -224,11 +236,12 @@ impl Arena {
         ready.private
     }
 
-    /// Puts anonymous memory in the place of a part of the file that nothing has touched.
+    /// Puts anonymous memory in the place of a part of the file whose contents nobody needs.
     fn make_private(&self, part: std::ops::Range<u64>) -> bool {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
         let length = (part.end - part.start) as usize;
-        // SAFETY: the part is inside our own mapping and no address in it was handed out: it lies behind what is ready.
+        // SAFETY: the part is inside our own mapping. Nobody relies on what was in it: it lies behind what is ready, or the recording
+        // has ended.
         let at = unsafe {
             let at = self.base.as_ptr().add(part.start as usize).cast();
             libc::mmap(at, length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
@@ -250,6 +263,18 @@ impl Arena {
             left -= 1;
         }
         false
+    }
+}
+
+/// The recording has ended, but woven methods that are still active hold addresses of their nodes: what they write there must go
+/// somewhere. So the address space stays taken, as private memory that takes none until it is written, while the file's pages are freed.
+impl Drop for Arena {
+    fn drop(&mut self) {
+        if !self.make_private(0..self.reserved) {
+            // The pages of the file at least. A full file system would then end the process at a late write; there is no other way.
+            // SAFETY: our own mapping; what is in it is nobody's any more.
+            unsafe { libc::madvise(self.base.as_ptr().cast(), self.reserved as usize, libc::MADV_REMOVE) };
+        }
     }
 }
 

@@ -1,23 +1,26 @@
 //! Every class on its way into the VM: woven, numbered, and entered in the class log.
 
 use crate::arena::Arena;
+use crate::attach::leftovers::{HiddenClass, Leftover, WovenMethod};
+use crate::attach::sight::Sight;
 use crate::class_log::ClassLog;
 use crate::colours::Colours;
 use crate::jni::Jni;
 use crate::jvmti::Jvmti;
 use crate::options::Options;
 use crate::policy::{self, ClassPolicy, Policy};
-use crate::{runtime, seeds, thread_fields};
+use crate::{intrinsics, runtime, seeds, thread_fields};
 use cprof_instrument::Level;
 use cprof_instrument::abi;
 use cprof_instrument::classfile::{ClassFile, Method};
 use cprof_instrument::weave::{self, SkipReason, Treatment, Weaver, Woven};
+use cprof_profile::recording::Log;
 use cprof_profile::recording::log::{ClassEntry, Entry};
 use jni_sys::{jclass, jobject};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Tags of class objects of hidden classes begin here; smaller ones are loaders'.
 const FIRST_CLASS_TAG: i64 = 1 << 32;
@@ -28,14 +31,20 @@ pub type EntryId = u32;
 /// The classes of a run.
 pub struct Classes {
     jvmti: Jvmti,
-    arena: &'static Arena,
-    log: &'static ClassLog,
+    arena: Arc<Arena>,
+    log: Arc<ClassLog>,
     policy: Policy,
     options: weave::Options,
     deterministic: bool,
+    /// In a running JVM: which loaders find the runtime class.
+    sight: Option<Sight>,
     colours: Mutex<Colours>,
     known: Mutex<Known>,
     loaders: Mutex<Vec<String>>,
+    /// In a running JVM: for the answer to the attach.
+    gaps: Mutex<Vec<(String, String)>>,
+    /// In a running JVM: the hidden classes that were woven, which stay so when the agent leaves.
+    hidden: Mutex<Vec<HiddenClass>>,
 }
 
 #[derive(Default)]
@@ -46,6 +55,8 @@ struct Known {
     same: FxHashMap<(Box<str>, u64), EntryId>,
     /// By loader's tag (0: boot) and name: for frames.
     by_name: FxHashMap<(i64, Box<str>), EntryId>,
+    /// In a running JVM: methods that were woven in classes with intrinsic ones, as name and descriptor.
+    intrinsic: FxHashMap<Box<str>, Vec<(String, String)>>,
 }
 
 thread_local! {
@@ -65,6 +76,10 @@ impl weave::Policy for Numbering<'_> {
         self.policy.treat(class, method)
     }
 
+    fn adds_methods(&self) -> bool {
+        self.classes.sight.is_none()
+    }
+
     /// An id's low bits are its colour.
     fn id(&mut self, method: &Method<'_>, counters: u16, leaf: bool) -> Option<u32> {
         if self.again {
@@ -78,13 +93,20 @@ impl weave::Policy for Numbering<'_> {
 
 impl Classes {
     /// No classes yet.
-    pub fn new(jvmti: Jvmti, arena: &'static Arena, log: &'static ClassLog, options: &Options, feature: u32) -> Classes {
+    pub fn new(
+        jvmti: Jvmti,
+        arena: Arc<Arena>,
+        log: Arc<ClassLog>,
+        options: &Options,
+        feature: u32,
+        sight: Option<Sight>,
+    ) -> Classes {
         let level = if options.block { Level::Block } else { Level::Precise };
         Classes {
             jvmti,
             arena,
             log,
-            policy: Policy::new(options, feature),
+            policy: Policy::new(options, feature, sight.is_some()),
             options: weave::Options {
                 level,
                 sites: options.sites,
@@ -93,9 +115,12 @@ impl Classes {
                 maps: false,
             },
             deterministic: options.deterministic,
+            sight,
             colours: Mutex::default(),
             known: Mutex::default(),
             loaders: Mutex::default(),
+            gaps: Mutex::default(),
+            hidden: Mutex::default(),
         }
     }
 
@@ -115,7 +140,10 @@ impl Classes {
     }
 
     /// The VM has defined a hidden class: from here on its frames are recognised.
-    pub fn defined_hidden(&self, class: jclass, entry: EntryId) -> Option<()> {
+    pub fn defined_hidden(&self, jni: Jni, class: jclass, entry: EntryId) -> Option<()> {
+        if self.sight.is_some() {
+            crate::lock(&self.hidden).push(HiddenClass { class: jni.watch(class), entry });
+        }
         self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry)).ok()
     }
 
@@ -132,7 +160,14 @@ impl Classes {
         let class = fixed.as_deref().and_then(|fixed| ClassFile::parse(fixed).ok()).unwrap_or(class);
         let bytes = class.bytes;
         let name = class.name_str();
-        let (tag, loader) = self.loader(jni, loader);
+        let (object, (tag, loader)) = (loader, self.loader(jni, loader));
+        if let (Some(sight), Some(jni)) = (&self.sight, jni)
+            && tag != 0
+            && !sight.sees(self.jvmti, jni, object, tag)
+        {
+            self.not_covered(&name, &format!("its class loader {loader} does not find cprof's runtime class"));
+            return (None, None);
+        }
         let mut hasher = FxHasher::default();
         bytes.hash(&mut hasher);
         let key = (Box::from(&*name), hasher.finish());
@@ -148,7 +183,7 @@ impl Classes {
             }
             crate::lock(&self.colours).note_calls(&class);
         }
-        let options = weave::Options { inherited_calls: tag != 0, ..self.options };
+        let options = weave::Options { inherited_calls: tag != 0 && self.sight.is_none(), ..self.options };
         let numbering = Numbering { classes: self, policy: self.policy.class(&class), before: ids.into_iter(), again };
         let woven = match self.transform(&class, numbering, &options) {
             Ok(woven) => woven,
@@ -157,6 +192,9 @@ impl Classes {
                 None
             }
         };
+        if self.sight.is_some() && tag == 0 {
+            self.note_intrinsic(&class, woven.as_ref());
+        }
         let entry = if again { entry } else { self.enter(&key, &name, &loader, hidden, bytes, woven.as_ref()) };
         if !hidden {
             crate::lock(&self.known).by_name.insert((tag, key.0), entry);
@@ -172,7 +210,7 @@ impl Classes {
         mut numbering: Numbering,
         options: &weave::Options,
     ) -> Result<Option<Woven>, String> {
-        let wider = if class.name() == b"java/lang/Thread" {
+        let wider = if self.sight.is_none() && class.name() == b"java/lang/Thread" {
             Some(thread_fields::add(class.bytes).ok_or("its fields cannot be found; cprof cannot keep contexts in it")?)
         } else {
             None
@@ -194,7 +232,109 @@ impl Classes {
         }
     }
 
-    fn not_covered(&self, name: &str, reason: &str) {
+    /// Keeps which methods of a class lost their intrinsics' bodies to weaving.
+    fn note_intrinsic(&self, class: &ClassFile<'_>, woven: Option<&Woven>) {
+        let Some(woven) = woven.filter(|_| intrinsics::may_have(class.bytes)) else { return };
+        let of = |m: &weave::WovenMethod| {
+            let method = &class.methods[usize::from(m.index)];
+            (method.name_str().into_owned(), method.descriptor_str().into_owned())
+        };
+        crate::lock(&self.known).intrinsic.insert(Box::from(&*class.name_str()), woven.methods.iter().map(of).collect());
+    }
+
+    /// The woven methods of a class with intrinsic ones, as name and descriptor; `None` for any other class.
+    pub fn intrinsic(&self, name: &str) -> Option<Vec<(String, String)>> {
+        crate::lock(&self.known).intrinsic.get(name).cloned()
+    }
+
+    /// How many classes and methods were woven.
+    pub fn covered(&self) -> (usize, usize) {
+        let known = crate::lock(&self.known);
+        let woven = known.ids.iter().filter(|ids| !ids.is_empty());
+        woven.fold((0, 0), |(classes, methods), ids| (classes + 1, methods + ids.len()))
+    }
+
+    /// Whether a loaded class counts.
+    pub fn is_woven(&self, class: jclass) -> bool {
+        self.entry_of(class).is_some_and(|entry| !crate::lock(&self.known).ids[entry as usize].is_empty())
+    }
+
+    /// Whether a loader finds the runtime class; asks it if nobody has.
+    pub fn asks(&self, jni: Jni, loader: jobject) -> bool {
+        let (tag, _) = self.loader(Some(jni), loader);
+        self.sight.as_ref().is_none_or(|sight| sight.sees(self.jvmti, jni, loader, tag))
+    }
+
+    /// The hidden classes of this run that are still there: nothing can change them back.
+    pub fn leave(&self, jni: Jni) -> Vec<Leftover> {
+        let bytes = self.log.bytes();
+        let log = Log::read(&bytes);
+        let hidden = std::mem::take(&mut *crate::lock(&self.hidden));
+        let alive = hidden.into_iter().filter_map(|HiddenClass { class, entry }| {
+            jni.forget(jni.watched(class)?);
+            let logged = log.classes.get(entry as usize)?;
+            let methods = logged.methods.iter().map(|&(index, id, level)| {
+                let (counters, leaf, length) = self.arena.method(id);
+                WovenMethod { index, id, level, counters, leaf, length }
+            });
+            Some(Leftover {
+                class,
+                name: logged.name.to_owned(),
+                loader: logged.loader.to_owned(),
+                bytes: logged.bytes.to_vec(),
+                methods: methods.collect(),
+                skipped: logged.skipped.clone(),
+            })
+        });
+        alive.collect()
+    }
+
+    /// Takes over the hidden classes of an earlier run: their methods keep their ids.
+    pub fn adopt(&self, jni: Jni, leftovers: Vec<Leftover>) {
+        for left in leftovers {
+            let Some(class) = jni.watched(left.class) else { continue };
+            let methods: Vec<_> = left.methods.iter().map(|m| (m.index, m.id, m.level)).collect();
+            let entered = left.methods.iter().all(|m| self.arena.add_method(m.id, m.counters, m.leaf, m.length));
+            let mut known = crate::lock(&self.known);
+            let entry = known.ids.len() as EntryId;
+            known.ids.push(methods.iter().map(|&(_, id, _)| id).collect());
+            left.methods.iter().for_each(|m| crate::lock(&self.colours).reserve(m.id));
+            self.log.append(&Entry::Class(ClassEntry {
+                name: &left.name,
+                loader: &left.loader,
+                hidden: true,
+                bytes: &left.bytes,
+                methods,
+                skipped: left.skipped,
+            }));
+            drop(known);
+            if !entered {
+                self.not_covered(&left.name, "a hidden class of an earlier attach for which the method table had no room");
+            }
+            // Without the tag its active frames count whole.
+            let _ = self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry));
+            crate::lock(&self.hidden).push(HiddenClass { class: left.class, entry });
+            jni.forget(class);
+        }
+    }
+
+    /// Whether a loaded class is that of the public API, which the agent replaces.
+    pub fn is_api(&self, class: jclass) -> bool {
+        self.jvmti
+            .class_signature(class)
+            .is_ok_and(|s| s.strip_prefix('L').and_then(|s| s.strip_suffix(';')) == Some(runtime::API_NAME))
+    }
+
+    /// The classes that are not covered, and why.
+    pub fn gaps(&self) -> Vec<(String, String)> {
+        crate::lock(&self.gaps).clone()
+    }
+
+    /// Lists a class that is not covered.
+    pub fn not_covered(&self, name: &str, reason: &str) {
+        if self.sight.is_some() {
+            crate::lock(&self.gaps).push((name.to_owned(), reason.to_owned()));
+        }
         self.log.append(&Entry::NotCovered { name, reason });
     }
 
@@ -269,7 +409,8 @@ impl Classes {
         let ids: Vec<u32> = entry.methods.iter().map(|&(_, id, _)| id).collect();
         let class = ClassFile::parse(entry.bytes).ok()?;
         let numbering = Numbering { classes: self, policy: self.policy.class(&class), before: ids.into_iter(), again: true };
-        let options = weave::Options { inherited_calls: !entry.loader.is_empty(), maps: true, ..self.options };
+        let options =
+            weave::Options { inherited_calls: !entry.loader.is_empty() && self.sight.is_none(), maps: true, ..self.options };
         self.transform(&class, numbering, &options).ok()?
     }
 }

@@ -8,7 +8,7 @@ use cprof_instrument::abi::FIRST_METHOD;
 use cprof_instrument::abi::node::SLOTS;
 use cprof_instrument::classfile::instructions::Instructions;
 use cprof_instrument::classfile::{ClassFile, Method};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::{Hash, Hasher};
 
 /// Number of colours.
@@ -37,9 +37,16 @@ pub struct Colours {
     /// Ids handed out, by colour.
     ids: [u32; COLOURS as usize],
     callees: Vec<u64>,
+    /// Ids that are not handed out: methods woven earlier have them.
+    reserved: FxHashSet<u32>,
 }
 
 impl Colours {
+    /// Never hands an id out.
+    pub fn reserve(&mut self, id: u32) {
+        self.reserved.insert(id);
+    }
+
     /// Notes what the methods of a class call together.
     pub fn note_calls(&mut self, class: &ClassFile<'_>) {
         for method in &class.methods {
@@ -65,8 +72,13 @@ impl Colours {
     pub fn id(&mut self, method: &Method<'_>) -> u32 {
         let colour = self.choose(method);
         let before = &mut self.ids[colour as usize];
-        *before += 1;
-        FIRST_METHOD + (*before - 1) * COLOURS + colour
+        loop {
+            *before += 1;
+            let id = FIRST_METHOD + (*before - 1) * COLOURS + colour;
+            if !self.reserved.contains(&id) {
+                return id;
+            }
+        }
     }
 
     fn choose(&mut self, method: &Method<'_>) -> u32 {

@@ -1,15 +1,15 @@
 //! From the arena to the profile: at the end, on request, and what is left out between pause and resume.
 
 use crate::caches::Caches;
+use crate::contexts::Word;
 use crate::jni::Jni;
-use crate::muted::{self, Muted};
+use crate::muted::Muted;
 use crate::stacks::{Frames, Stopped};
 use crate::{Agent, facts, lock, message, now_ms};
 use cprof_instrument::abi;
 use cprof_profile::model::RunFacts;
 use cprof_profile::recording::log::Entry;
 use cprof_profile::recording::{self, Capture, Log, Summary};
-use jni_sys::jobject;
 use std::path::{Path, PathBuf};
 
 /// What was counted while the program had paused counting.
@@ -24,10 +24,14 @@ pub struct Pauses {
 impl Agent {
     /// Takes part in everything's end: writes the profile, wherever it can be written.
     pub fn finish(&self, jni: Jni) {
+        let mut finished = lock(&self.finished);
+        if std::mem::replace(&mut *finished, true) {
+            return;
+        }
         let name = self.options.out_path(&self.options.out, self.pid, self.started / 1000);
         match self.write_anywhere(jni, &name) {
             Ok(summary) => {
-                if !self.options.quiet {
+                if !self.options.quiet && !self.is_attached() {
                     message(&line(&summary));
                 }
                 if let Some(directory) = &self.directory {
@@ -88,34 +92,29 @@ impl Agent {
 
     fn capture(&self, jni: Jni, log: &Log) -> Result<Capture, String> {
         let current = self.jvmti.current_thread().map_err(|e| e.to_string())?;
-        let _muted = Muted::thread(jni, current, self.arena);
+        let _muted = Muted::thread(jni, current, self.contexts, &self.arena);
         let stopped = Stopped::all(self.jvmti, jni, self.arena.has_virtual_threads());
-        let stacks = match muted::field(jni, current, abi::THREAD_TREE) {
-            Some(field) => Frames::new(self, log).stacks(jni, &stopped, field, self.arena),
-            None => Vec::new(),
-        };
+        let stacks = Frames::new(self, log).stacks(jni, &stopped, self.contexts, &self.arena);
         let still = self.caches.as_ref().map(|caches| {
             // What a thread that runs on logs meanwhile is left out.
-            self.drain(jni, current, &stopped, caches);
+            self.drain(jni, &stopped, caches);
             caches.stop()
         });
-        let capture = recording::capture(self.arena, &stacks).map_err(|e| e.to_string());
+        let capture = recording::capture(&*self.arena, &stacks).map_err(|e| e.to_string());
         drop(still);
         capture
     }
 
     /// Simulates what threads have logged and not simulated themselves.
-    fn drain(&self, jni: Jni, current: jobject, stopped: &Stopped, caches: &Caches) -> Option<()> {
-        let tree = muted::field(jni, current, abi::THREAD_TREE)?;
-        let log = muted::field(jni, current, abi::THREAD_CACHE)?;
+    fn drain(&self, jni: Jni, stopped: &Stopped, caches: &Caches) {
         for &thread in stopped.threads() {
-            let root = jni.long_field(thread, tree);
+            let word = |word| self.contexts.get(jni, thread, word).unwrap_or(0);
+            let root = word(Word::Tree);
             if root != 0 {
                 // None: a thread whose tree had no room for a log.
-                let _ = caches.drain(root as u64, jni.long_field(thread, log) as u64);
+                let _ = caches.drain(root, word(Word::Cache));
             }
         }
-        Some(())
     }
 
     /// Begins a stretch that is left out.

@@ -4,8 +4,9 @@
 //! In `Agent_OnLoad` the flags are parsed but not yet used, so that setting them there is like setting them on the command line.
 
 use crate::intrinsics;
+use crate::vm_structs::{Library, Structs};
 use jni_sys::JavaVM;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::ops::RangeInclusive;
 
 /// Flags, by name and value, each with the reason.
@@ -46,15 +47,16 @@ const DISABLED: &str = "DisableIntrinsic";
 const ORIGIN_MASK: c_int = 15;
 const COMMAND_LINE: c_int = 1;
 
+const NO_FLAGS: &str =
+    "this JVM does not describe its flags (gHotSpotVMStructs); it is no HotSpot. Use OpenJDK 17, 21 or 25 with HotSpot";
+
 /// A flag that could not be set, and why it matters.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Missing(pub String);
 
 /// Sets every flag that exact counting needs on a JVM of this feature release.
 pub fn set(vm: *mut JavaVM, feature: u32) -> Result<Vec<Missing>, String> {
-    let table = Table::find(vm).ok_or(
-        "this JVM does not describe its flags (gHotSpotVMStructs); it is no HotSpot. Use OpenJDK 17, 21 or 25 with HotSpot",
-    )?;
+    let table = Table::find(vm).ok_or(NO_FLAGS)?;
     let mut missing = Vec::new();
     for &(name, value) in SWITCHES {
         if !table.set_bool(name, value) {
@@ -74,6 +76,43 @@ pub fn set(vm: *mut JavaVM, feature: u32) -> Result<Vec<Missing>, String> {
         missing.push(Missing(format!("flag {DISABLED} is not in this JVM: intrinsic methods are not counted in compiled code")));
     }
     Ok(missing)
+}
+
+/// Flags of a running JVM that were switched, as they were before.
+pub struct Switched(Vec<(*mut u8, u8)>);
+
+// SAFETY: addresses of the VM's global variables, written by one thread at a time.
+unsafe impl Send for Switched {}
+// SAFETY: as above.
+unsafe impl Sync for Switched {}
+
+impl Switched {
+    /// Switches them back.
+    pub fn restore(&self) {
+        for &(at, before) in &self.0 {
+            // SAFETY: as in `switch`.
+            unsafe { at.write_volatile(before) };
+        }
+    }
+}
+
+/// Sets [`SWITCHES`] in a running JVM. The compilers read each of them anew for every compilation; DisableIntrinsic and ThreadStackSize are read
+/// at start only.
+pub fn switch(vm: *mut JavaVM, feature: u32) -> Result<Switched, String> {
+    let table = Table::find(vm).ok_or(NO_FLAGS)?;
+    let mut switched = Vec::new();
+    let endless = ENDLESS.iter().filter(|(_, releases)| releases.contains(&feature)).map(|&(name, _)| (name, false));
+    for (name, value) in SWITCHES.iter().copied().chain(endless) {
+        if let Some((at, _)) = table.find_flag(name) {
+            // SAFETY: SWITCHES names flags of type bool only, one byte each (globals.hpp); a compiler that reads it meanwhile gets the one value
+            // or the other.
+            unsafe {
+                switched.push((at, at.read_volatile()));
+                at.write_volatile(value.into());
+            }
+        }
+    }
+    Ok(Switched(switched))
 }
 
 /// The VM's table of flags.
@@ -163,110 +202,5 @@ impl Table {
             *at = whole.into_raw();
         }
         true
-    }
-}
-
-/// libjvm, however it was loaded.
-struct Library(*mut c_void);
-
-impl Library {
-    fn of(vm: *mut JavaVM) -> Option<Library> {
-        // SAFETY: any function of the VM's invocation interface is an address in libjvm, which is loaded: RTLD_NOLOAD only
-        // finds the handle.
-        unsafe {
-            let mut info: libc::Dl_info = std::mem::zeroed();
-            let function = (**vm).v1_2.GetEnv as *const c_void;
-            if libc::dladdr(function, &mut info) == 0 || info.dli_fname.is_null() {
-                return None;
-            }
-            let handle = libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-            if handle.is_null() { None } else { Some(Library(handle)) }
-        }
-    }
-
-    /// The value of an exported variable of pointer size.
-    fn variable<T: Copy>(&self, name: &CStr) -> Option<T> {
-        // SAFETY: the exported variables asked for are pointers or uint64_t (vmStructs.hpp).
-        unsafe {
-            let at = libc::dlsym(self.0, name.as_ptr());
-            if at.is_null() { None } else { Some(*at.cast::<T>()) }
-        }
-    }
-
-    /// sizeof a VM type, from gHotSpotVMTypes.
-    fn type_size(&self, wanted: &str) -> Option<usize> {
-        let entries: *const u8 = self.variable(c"gHotSpotVMTypes")?;
-        let stride: u64 = self.variable(c"gHotSpotVMTypeEntryArrayStride")?;
-        let name: u64 = self.variable(c"gHotSpotVMTypeEntryTypeNameOffset")?;
-        let size: u64 = self.variable(c"gHotSpotVMTypeEntrySizeOffset")?;
-        let mut entry = entries;
-        loop {
-            // SAFETY: entries of this stride up to one without a name (vmStructs.hpp, VMTypeEntry).
-            unsafe {
-                let at = *entry.add(name as usize).cast::<*const c_char>();
-                if at.is_null() {
-                    return None;
-                }
-                if CStr::from_ptr(at).to_bytes() == wanted.as_bytes() {
-                    return Some(*entry.add(size as usize).cast::<u64>() as usize);
-                }
-                entry = entry.add(stride as usize);
-            }
-        }
-    }
-}
-
-/// The VM's description of its fields (vmStructs.hpp, VMStructEntry).
-struct Structs {
-    entries: *const u8,
-    stride: usize,
-    type_name: usize,
-    field_name: usize,
-    offset: usize,
-    address: usize,
-}
-
-struct Field {
-    /// Of an instance field.
-    offset: usize,
-    /// Of a static field.
-    address: *const c_void,
-}
-
-impl Structs {
-    fn open(library: &Library) -> Option<Structs> {
-        let number = |name| library.variable::<u64>(name).map(|n| n as usize);
-        Some(Structs {
-            entries: library.variable(c"gHotSpotVMStructs")?,
-            stride: number(c"gHotSpotVMStructEntryArrayStride")?,
-            type_name: number(c"gHotSpotVMStructEntryTypeNameOffset")?,
-            field_name: number(c"gHotSpotVMStructEntryFieldNameOffset")?,
-            offset: number(c"gHotSpotVMStructEntryOffsetOffset")?,
-            address: number(c"gHotSpotVMStructEntryAddressOffset")?,
-        })
-    }
-
-    fn field(&self, type_name: &str, field_name: &str) -> Option<Field> {
-        let mut entry = self.entries;
-        loop {
-            // SAFETY: entries of this stride, with these fields, up to one without a type name.
-            unsafe {
-                let of = *entry.add(self.type_name).cast::<*const c_char>();
-                if of.is_null() {
-                    return None;
-                }
-                let name = *entry.add(self.field_name).cast::<*const c_char>();
-                if CStr::from_ptr(of).to_bytes() == type_name.as_bytes()
-                    && !name.is_null()
-                    && CStr::from_ptr(name).to_bytes() == field_name.as_bytes()
-                {
-                    return Some(Field {
-                        offset: *entry.add(self.offset).cast::<u64>() as usize,
-                        address: *entry.add(self.address).cast::<*const c_void>(),
-                    });
-                }
-                entry = entry.add(self.stride);
-            }
-        }
     }
 }

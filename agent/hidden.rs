@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// JDK's exported implementation of `java.lang.ClassLoader.defineClass0`, the same signature from 17 to 25.
-const SYMBOL: &CStr = c"Java_java_lang_ClassLoader_defineClass0";
+pub const SYMBOL: &CStr = c"Java_java_lang_ClassLoader_defineClass0";
 /// In `flags`: the class is hidden (`MethodHandles.Lookup.ClassOption`, HIDDEN_CLASS). Others pass the class file load hook too.
 const HIDDEN: jint = 2;
 
@@ -43,8 +43,18 @@ pub fn replacement(address: *mut c_void) -> Option<*mut c_void> {
     if unsafe { CStr::from_ptr(info.dli_sname) } != SYMBOL {
         return None;
     }
-    ORIGINAL.store(address, Ordering::Release);
-    Some(define_class0 as DefineClass0 as *mut c_void)
+    stands_for(address);
+    Some(wrapper())
+}
+
+/// The function to bind in the place of defineClass0; first say by [`stands_for`] what it stands for.
+pub fn wrapper() -> *mut c_void {
+    define_class0 as DefineClass0 as *mut c_void
+}
+
+/// The wrapper passes everything on to this function, which is defineClass0.
+pub fn stands_for(define_class0: *mut c_void) {
+    ORIGINAL.store(define_class0, Ordering::Release);
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -81,7 +91,7 @@ unsafe extern "C" fn define_class0(
         original(env, class_loader, loader, lookup, name, bytes, offset, length, domain, initialize, flags, data)
     };
     if let (Some((_, Some(entry))), false) = (woven, class.is_null()) {
-        guard(|| Agent::get()?.classes.defined_hidden(class, entry));
+        guard(|| Agent::get()?.classes.defined_hidden(jni?, class, entry));
     }
     class
 }

@@ -53,6 +53,19 @@ _weakCompareAndSetLongAcquire _weakCompareAndSetLongPlain _weakCompareAndSetLong
 _weakCompareAndSetReferenceAcquire _weakCompareAndSetReferencePlain _weakCompareAndSetReferenceRelease \
 _weakCompareAndSetShort _weakCompareAndSetShortAcquire _weakCompareAndSetShortPlain _weakCompareAndSetShortRelease";
 
+/// The annotation on every method that HotSpot may replace (`vmIntrinsics`; checked by `-XX:+CheckIntrinsics` of debug builds).
+const ANNOTATION: &[u8] = b"Ljdk/internal/vm/annotation/IntrinsicCandidate;";
+
+/// Whether a class file has such methods.
+pub fn may_have(class: &[u8]) -> bool {
+    class.windows(ANNOTATION.len()).any(|window| window == ANNOTATION)
+}
+
+/// Methods whose identity as an intrinsic means something else to HotSpot than a replacement, or whose replacement is not in
+/// [`WITH_BODY`]: the registration of finalizers hangs on Object's constructor (c1_GraphBuilder.cpp, doCall.cpp), and
+/// stack walks skip Method.invoke (vframe.cpp).
+pub const KEPT: &[(&str, &str)] = &[("java/lang/Object", "<init>"), ("java/lang/reflect/Method", "invoke")];
+
 /// Methods whose Java body no JVM runs, in the interpreter or compiled: HotSpot's interpreter has an entry of its own for
 /// them (`AbstractInterpreter::method_kind`), and its compilers an instruction or a routine. They stay as they are, so that counts are
 /// the same with and without the compilers and on every JDK, and `Math.sqrt` is not replaced by the software it would be as

@@ -1,7 +1,10 @@
 //! The unsafe edge to JNI: the handful of functions the agent calls, none of which runs Java code unless it says so.
 
-use jni_sys::{JNIEnv, jbyteArray, jclass, jfieldID, jmethodID, jobject, jstring};
-use std::ffi::CStr;
+use jni_sys::{
+    JNI_OK, JNI_TRUE, JNI_VERSION_1_2, JNIEnv, JNINativeMethod, JavaVM, jbyteArray, jclass, jfieldID, jmethodID, jobject,
+    jstring, jvalue,
+};
+use std::ffi::{CStr, c_void};
 use std::marker::PhantomData;
 
 /// The JNI environment of the current thread, for the length of one callback.
@@ -29,6 +32,18 @@ impl<'a> Jni<'a> {
         if env.is_null() { None } else { Some(Jni { env, callback: PhantomData }) }
     }
 
+    /// The environment of the current thread; `None` when the VM does not know the thread.
+    ///
+    /// # Safety
+    /// `vm` is the VM's, this thread is in native code, and `'a` does not outlive that.
+    pub unsafe fn current(vm: *mut JavaVM) -> Option<Jni<'a>> {
+        let mut env: *mut c_void = std::ptr::null_mut();
+        // SAFETY: the caller's promise; GetEnv writes one pointer.
+        let code = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JNI_VERSION_1_2) };
+        // SAFETY: the caller's promise.
+        if code == JNI_OK { unsafe { Jni::new(env.cast()) } } else { None }
+    }
+
     /// Whether a Java exception is pending; it is cleared.
     pub fn failed(self) -> bool {
         if !call!(self, v1_2, ExceptionCheck) {
@@ -48,6 +63,21 @@ impl<'a> Jni<'a> {
     /// A reference that outlives the callback, for as long as the VM lives.
     pub fn keep(self, object: jobject) -> jobject {
         call!(self, v1_2, NewGlobalRef, object)
+    }
+
+    /// A reference by which an object can be found as long as it is alive.
+    pub fn watch(self, object: jobject) -> jobject {
+        call!(self, v1_2, NewWeakGlobalRef, object)
+    }
+
+    /// The object of such a reference, if it is still alive; if not, the reference is given back.
+    pub fn watched(self, reference: jobject) -> Option<jobject> {
+        let object = call!(self, v1_2, NewLocalRef, reference);
+        if object.is_null() {
+            call!(self, v1_2, DeleteWeakGlobalRef, reference);
+            return None;
+        }
+        Some(object)
     }
 
     /// A class of the boot loader. Outside of methods of such classes the VM asks the application's loader first.
@@ -88,6 +118,45 @@ impl<'a> Jni<'a> {
     /// Sets a field of type long.
     pub fn set_long_field(self, object: jobject, field: jfieldID, value: i64) {
         call!(self, v1_2, SetLongField, object, field, value);
+    }
+
+    /// Runs a static method with this one object as its argument: Java code. `None`: it threw, or there is no such method.
+    pub fn ask_static(self, class: jclass, name: &CStr, descriptor: &CStr, argument: jobject) -> Option<bool> {
+        let method: jmethodID = call!(self, v1_2, GetStaticMethodID, class, name.as_ptr(), descriptor.as_ptr());
+        if self.failed() || method.is_null() {
+            return None;
+        }
+        let arguments = [jvalue { l: argument }];
+        let answer = if descriptor.to_bytes().ends_with(b"V") {
+            call!(self, v1_2, CallStaticVoidMethodA, class, method, arguments.as_ptr());
+            JNI_TRUE
+        } else {
+            call!(self, v1_2, CallStaticBooleanMethodA, class, method, arguments.as_ptr())
+        };
+        if self.failed() { None } else { Some(answer) }
+    }
+
+    /// Sets a static field of type boolean.
+    pub fn set_static_boolean(self, class: jclass, name: &CStr, value: bool) -> Option<()> {
+        let field = call!(self, v1_2, GetStaticFieldID, class, name.as_ptr(), c"Z".as_ptr());
+        if self.failed() || field.is_null() {
+            return None;
+        }
+        call!(self, v1_2, SetStaticBooleanField, class, field, value);
+        Some(())
+    }
+
+    /// A new string.
+    pub fn new_string(self, text: &CStr) -> Option<jstring> {
+        self.answer(call!(self, v1_2, NewStringUTF, text.as_ptr()))
+    }
+
+    /// Binds a native method to a function of the method's type. Answers whether the class has such a method.
+    pub fn bind_native(self, class: jclass, name: &CStr, descriptor: &CStr, function: *mut c_void) -> bool {
+        let method =
+            JNINativeMethod { name: name.as_ptr().cast_mut(), signature: descriptor.as_ptr().cast_mut(), fnPtr: function };
+        let code = call!(self, v1_2, RegisterNatives, class, &method, 1);
+        !self.failed() && code == JNI_OK
     }
 
     /// Runs a static method `()V`: Java code. Answers whether it returned normally.

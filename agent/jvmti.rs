@@ -29,8 +29,8 @@ pub struct RawEnv {
 #[derive(Clone, Copy)]
 pub struct Jvmti(*mut RawEnv);
 
-// SAFETY: the specification allows every function from any thread; the pointer stays valid until DisposeEnvironment, which
-// the agent never calls.
+// SAFETY: the specification allows every function from any thread; the pointer stays valid until DisposeEnvironment; afterwards
+// every function answers that the environment is invalid (`JvmtiEnvBase::is_valid`).
 unsafe impl Send for Jvmti {}
 // SAFETY: as above.
 unsafe impl Sync for Jvmti {}
@@ -53,9 +53,13 @@ impl fmt::Display for Error {
 #[repr(u32)]
 pub enum Capability {
     TagObjects = 0,
+    RedefineClasses = 9,
     Suspend = 20,
+    RedefineAnyClass = 21,
     AllClassHookEvents = 26,
     NativeMethodBindEvents = 30,
+    RetransformClasses = 37,
+    RetransformAnyClass = 38,
     EarlyVmStart = 41,
     EarlyClassHookEvents = 42,
     /// JDK 21 and later.
@@ -69,6 +73,7 @@ pub enum Event {
     VmInit = 50,
     VmDeath = 51,
     ClassFileLoadHook = 54,
+    ClassPrepare = 56,
     VmStart = 57,
     NativeMethodBind = 67,
 }
@@ -88,6 +93,7 @@ pub struct Callbacks {
     pub vm_init: unsafe extern "C" fn(*mut RawEnv, *mut JNIEnv, jthread),
     pub vm_death: unsafe extern "C" fn(*mut RawEnv, *mut JNIEnv),
     pub vm_start: unsafe extern "C" fn(*mut RawEnv, *mut JNIEnv),
+    pub class_prepare: unsafe extern "C" fn(*mut RawEnv, *mut JNIEnv, jthread, jclass),
     pub native_method_bind: unsafe extern "C" fn(*mut RawEnv, *mut JNIEnv, jthread, MethodId, *mut c_void, *mut *mut c_void),
     #[allow(clippy::type_complexity)]
     pub class_file_load_hook: unsafe extern "C" fn(
@@ -106,13 +112,13 @@ pub struct Callbacks {
 
 /// Calls function number `$n` with the argument types of the specification and turns its code into a `Result`.
 macro_rules! call {
-    ($self:ident, $n:literal, $name:literal, ($($type:ty),*), $($arg:expr),*) => {{
+    ($self:ident, $n:literal, $name:literal, ($($type:ty),*) $(, $arg:expr)* $(,)?) => {{
         // SAFETY: the table of a live environment; the number and the types are the specification's for this function, and
         // every pointer among the arguments is valid for the call.
         let code = unsafe {
             let function = *(*$self.0).functions.add($n - 1);
-            let function: unsafe extern "C" fn(*mut RawEnv, $($type),*) -> jint = std::mem::transmute(function);
-            function($self.0, $($arg),*)
+            let function: unsafe extern "C" fn(*mut RawEnv $(, $type)*) -> jint = std::mem::transmute(function);
+            function($self.0 $(, $arg)*)
         };
         if code == 0 { Ok(()) } else { Err(Error { function: $name, code }) }
     }};
@@ -122,7 +128,7 @@ impl Jvmti {
     /// An environment of the VM's.
     ///
     /// # Safety
-    /// `vm` is the pointer that the VM passed to `Agent_OnLoad`.
+    /// `vm` is the pointer that the VM passed to `Agent_OnLoad` or `Agent_OnAttach`.
     pub unsafe fn new(vm: *mut JavaVM) -> Result<Jvmti, Error> {
         let mut env: *mut c_void = std::ptr::null_mut();
         // SAFETY: the caller's promise; GetEnv writes one pointer.
@@ -144,6 +150,7 @@ impl Jvmti {
         table[Event::VmDeath as usize - FIRST] = callbacks.vm_death as Function;
         table[Event::ClassFileLoadHook as usize - FIRST] = callbacks.class_file_load_hook as Function;
         table[Event::VmStart as usize - FIRST] = callbacks.vm_start as Function;
+        table[Event::ClassPrepare as usize - FIRST] = callbacks.class_prepare as Function;
         table[Event::NativeMethodBind as usize - FIRST] = callbacks.native_method_bind as Function;
         let size = size_of_val(&table) as jint;
         call!(self, 122, "SetEventCallbacks", (*const Function, jint), table.as_ptr(), size)
@@ -201,6 +208,67 @@ impl Jvmti {
         let mut loader: jobject = std::ptr::null_mut();
         call!(self, 57, "GetClassLoader", (jclass, *mut jobject), class, &mut loader)?;
         Ok(loader)
+    }
+
+    /// All classes that are loaded now, arrays included.
+    pub fn loaded_classes(self) -> Result<Vec<jclass>, Error> {
+        let mut count: jint = 0;
+        let mut classes: *mut jclass = std::ptr::null_mut();
+        call!(self, 78, "GetLoadedClasses", (*mut jint, *mut *mut jclass), &mut count, &mut classes)?;
+        Ok(self.take_array(classes, count))
+    }
+
+    /// Whether a class may be retransformed.
+    pub fn is_modifiable(self, class: jclass) -> bool {
+        let mut answer: u8 = 0;
+        call!(self, 45, "IsModifiableClass", (jclass, *mut u8), class, &mut answer).is_ok() && answer != 0
+    }
+
+    /// Sends classes through the class file load hooks once more; all or none.
+    pub fn retransform(self, classes: &[jclass]) -> Result<(), Error> {
+        call!(self, 152, "RetransformClasses", (jint, *const jclass), classes.len() as jint, classes.as_ptr())
+    }
+
+    /// Replaces classes by others of the same shape; all or none.
+    pub fn redefine(self, classes: &[(jclass, Vec<u8>)]) -> Result<(), Error> {
+        /// `jvmtiClassDefinition`.
+        #[repr(C)]
+        struct Definition {
+            class: jclass,
+            length: jint,
+            bytes: *const u8,
+        }
+        let definitions: Vec<Definition> = classes
+            .iter()
+            .map(|(class, bytes)| Definition { class: *class, length: bytes.len() as jint, bytes: bytes.as_ptr() })
+            .collect();
+        call!(self, 87, "RedefineClasses", (jint, *const Definition), definitions.len() as jint, definitions.as_ptr())
+    }
+
+    /// The methods that a class declares; an error before it is prepared.
+    pub fn class_methods(self, class: jclass) -> Result<Vec<MethodId>, Error> {
+        let mut count: jint = 0;
+        let mut methods: *mut MethodId = std::ptr::null_mut();
+        call!(self, 52, "GetClassMethods", (jclass, *mut jint, *mut *mut MethodId), class, &mut count, &mut methods)?;
+        Ok(self.take_array(methods, count))
+    }
+
+    /// The size of a method's frame in words; an error for a native method.
+    pub fn max_locals(self, method: MethodId) -> Result<jint, Error> {
+        let mut locals: jint = 0;
+        call!(self, 68, "GetMaxLocals", (MethodId, *mut jint), method, &mut locals)?;
+        Ok(locals)
+    }
+
+    /// Whether a method's class has been changed since, so that it is no longer called.
+    pub fn is_obsolete(self, method: MethodId) -> bool {
+        let mut answer: u8 = 0;
+        call!(self, 91, "IsMethodObsolete", (MethodId, *mut u8), method, &mut answer).is_ok() && answer != 0
+    }
+
+    /// Gives the environment back, with its events, capabilities and tags.
+    pub fn dispose(self) -> Result<(), Error> {
+        call!(self, 127, "DisposeEnvironment", ())
     }
 
     /// A method's name and descriptor.

@@ -2,15 +2,18 @@
 //!
 //! This file holds what the VM calls by name. The rooms: [`options`]; [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the
 //! events; [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`hidden`],
-//! [`thread_fields`] and [`seeds`], the way of a class into the VM; [`runtime`], the Java classes that woven code calls; [`arena`],
-//! [`directory`] and [`class_log`], where a recording lives; [`caches`], the simulation of method caches; [`facts`],
-//! [`stacks`] and [`dump`], how it becomes a profile.
+//! [`thread_fields`] and [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already;
+//! [`runtime`], the Java classes that woven code calls; [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`directory`]
+//! and [`class_log`], where a recording lives; [`caches`], the simulation of method caches; [`facts`], [`stacks`] and [`dump`],
+//! how it becomes a profile.
 
 mod arena;
+mod attach;
 mod caches;
 mod class_log;
 mod classes;
 mod colours;
+mod contexts;
 mod directory;
 mod dump;
 mod facts;
@@ -27,11 +30,14 @@ mod runtime;
 mod seeds;
 mod stacks;
 mod thread_fields;
+mod vm_structs;
 
 use arena::Arena;
+use attach::Attached;
 use caches::Caches;
 use class_log::ClassLog;
 use classes::Classes;
+use contexts::Contexts;
 use cprof_profile::recording::log::Entry;
 use directory::Directory;
 use dump::Pauses;
@@ -44,23 +50,31 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::AtomicPtr;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Oldest JDK this agent knows.
 const OLDEST: u32 = 17;
+/// First release with virtual threads for good.
+const VIRTUAL_THREADS: u32 = 21;
+const FOREIGN: &str = "the runtime classes in this agent do not belong to it; build cprof again";
 
 /// Everything about this run.
 pub(crate) struct Agent {
     jvmti: Jvmti,
     options: Options,
-    arena: &'static Arena,
-    log: &'static ClassLog,
+    arena: Arc<Arena>,
+    log: Arc<ClassLog>,
+    contexts: Contexts,
+    /// `None`: the JVM was started with the agent.
+    attached: Option<Attached>,
     /// Method caches that are simulated from logs.
     caches: Option<Caches>,
     directory: Option<Directory>,
     classes: Classes,
     pauses: Mutex<Pauses>,
+    /// The last profile is being written, or is.
+    finished: Mutex<bool>,
     /// The runtime class that woven code calls, a global reference; null until the VM has it.
     runtime: AtomicPtr<_jobject>,
     pid: u32,
@@ -69,17 +83,48 @@ pub(crate) struct Agent {
     feature: u32,
 }
 
-static AGENT: OnceLock<Agent> = OnceLock::new();
+static AGENT: RwLock<Option<Arc<Agent>>> = RwLock::new(None);
 
 impl Agent {
-    /// The agent, once it is loaded.
-    fn get() -> Option<&'static Agent> {
-        AGENT.get()
+    /// The agent, while it is in the JVM.
+    fn get() -> Option<Arc<Agent>> {
+        AGENT.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Makes an agent known to the VM's callbacks; `None`: there is none any more. Answers the one before.
+    fn set(agent: Option<Arc<Agent>>) -> Option<Arc<Agent>> {
+        std::mem::replace(&mut *AGENT.write().unwrap_or_else(PoisonError::into_inner), agent)
+    }
+
+    /// Whether the agent came into a running JVM.
+    fn is_attached(&self) -> bool {
+        self.attached.is_some()
+    }
+
+    /// The classes of the runtime for this run; `None` when they do not belong to this agent.
+    fn runtime_classes(&self) -> Option<Vec<(&'static str, Vec<u8>)>> {
+        runtime_classes(&self.arena, self.contexts, &self.options, self.feature)
     }
 }
 
-/// Tells the user something on stderr, in one line.
+fn runtime_classes(arena: &Arena, contexts: Contexts, options: &Options, feature: u32) -> Option<Vec<(&'static str, Vec<u8>)>> {
+    let slots = match contexts {
+        Contexts::Fields => None,
+        Contexts::Slots(slots) => Some(slots.base()),
+    };
+    let place = runtime::Place { arena: (arena.base(), arena.end()), slots };
+    runtime::classes(place, options, feature >= VIRTUAL_THREADS)
+}
+
+/// Tells the user something, in one line: on stderr, or in the answer to whoever attached the agent.
 pub(crate) fn message(text: &str) {
+    if !attach::notices::keep(text) {
+        say(text);
+    }
+}
+
+/// Tells the user something on stderr.
+fn say(text: &str) {
     // Nothing can be done when stderr is closed.
     let _ = writeln!(std::io::stderr(), "cprof: {text}");
 }
@@ -104,13 +149,9 @@ pub(crate) fn now_ms() -> u64 {
 /// Called by the VM, as the JVM Tool Interface specification says ("Agent Start-Up").
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _reserved: *mut c_void) -> jint {
-    std::panic::set_hook(Box::new(|info| message(&format!("internal error: {info}; the application runs on"))));
-    let text = if options.is_null() {
-        String::new()
-    } else {
-        // SAFETY: the VM passes null or a terminated string.
-        unsafe { CStr::from_ptr(options) }.to_string_lossy().into_owned()
-    };
+    set_panic_hook();
+    // SAFETY: the VM passes null or a terminated string.
+    let text = unsafe { text(options) };
     let options = match Options::parse(&text) {
         Ok(options) => options,
         Err(wrong) => {
@@ -118,7 +159,7 @@ pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _
             return JNI_ERR;
         }
     };
-    if AGENT.get().is_some() {
+    if Agent::get().is_some() {
         message("the agent is given twice; give -agentpath once");
         return JNI_ERR;
     }
@@ -134,11 +175,36 @@ pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _
     JNI_OK
 }
 
-/// Called by the VM when it loads the agent into a running JVM.
+/// Called by the VM when it loads the agent into a running JVM, and each time a command is sent to the agent there.
+///
+/// # Safety
+/// Called by the VM, as the JVM Tool Interface specification says ("Agent Start-Up (Live phase)").
 #[unsafe(no_mangle)]
-pub extern "C" fn Agent_OnAttach(_vm: *mut JavaVM, _options: *const c_char, _reserved: *mut c_void) -> jint {
-    message("this version counts from the start of a JVM only; start it with -agentpath:libcprof.so");
-    JNI_ERR
+pub unsafe extern "C" fn Agent_OnAttach(vm: *mut JavaVM, options: *const c_char, _reserved: *mut c_void) -> jint {
+    set_panic_hook();
+    // SAFETY: the VM passes null or a terminated string.
+    let text = unsafe { text(options) };
+    // SAFETY: vm is the VM's, and this is the thread that it calls its agents on.
+    match catch_unwind(|| unsafe { attach::command(vm, &text) }) {
+        Ok(true) => JNI_OK,
+        _ => JNI_ERR,
+    }
+}
+
+fn set_panic_hook() {
+    std::panic::set_hook(Box::new(|info| message(&format!("internal error: {info}; the application runs on"))));
+}
+
+/// The options as text.
+///
+/// # Safety
+/// `options` is null or a terminated string.
+unsafe fn text(options: *const c_char) -> String {
+    if options.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(options) }.to_string_lossy().into_owned()
 }
 
 /// Sets everything up; nothing has been changed in the VM when it fails.
@@ -148,32 +214,46 @@ pub extern "C" fn Agent_OnAttach(_vm: *mut JavaVM, _options: *const c_char, _res
 unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
     // SAFETY: the caller's promise.
     let jvmti = unsafe { Jvmti::new(vm) }.map_err(|e| e.to_string())?;
-    let version = jvmti.system_property("java.vm.specification.version").unwrap_or_default();
-    let feature = version.parse().unwrap_or(0);
-    if feature < OLDEST {
-        return Err(format!("this JVM is of version {version:?}; use JDK 17, 21 or 25"));
-    }
+    let feature = feature(jvmti)?;
     let (pid, started) = (std::process::id(), now_ms());
     let (arena, log, directory) = recording(&options, pid, started)?;
-    let arena: &'static Arena = Box::leak(Box::new(arena));
-    let log: &'static ClassLog = Box::leak(Box::new(log));
-    if runtime::classes(arena.base(), &options, true).is_none() {
-        return Err("the runtime classes in this agent do not belong to it; build cprof again".to_owned());
+    let (arena, log) = (Arc::new(arena), Arc::new(log));
+    if runtime_classes(&arena, Contexts::Fields, &options, feature).is_none() {
+        return Err(FOREIGN.to_owned());
     }
     log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
     hooks::add_capabilities(jvmti, feature)?;
     for flags::Missing(what) in flags::set(vm, feature)? {
         log.append(&Entry::Warning(&what));
     }
-    let classes = Classes::new(jvmti, arena, log, &options, feature);
-    let pauses = Mutex::default();
-    let caches = Caches::new(arena, &options.caches);
-    let runtime = AtomicPtr::default();
-    let agent = Agent { jvmti, options, arena, log, caches, directory, classes, pauses, runtime, pid, started, feature };
-    if AGENT.set(agent).is_err() {
-        return Err("the agent is given twice".to_owned());
-    }
+    let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, feature, None);
+    Agent::set(Some(Arc::new(Agent {
+        caches: Caches::new(arena.clone(), &options.caches),
+        contexts: Contexts::Fields,
+        attached: None,
+        pauses: Mutex::default(),
+        finished: Mutex::default(),
+        runtime: AtomicPtr::default(),
+        jvmti,
+        options,
+        arena,
+        log,
+        directory,
+        classes,
+        pid,
+        started,
+        feature,
+    })));
     hooks::enable(jvmti)
+}
+
+/// The feature release of the JVM, if it is one that the agent knows.
+fn feature(jvmti: Jvmti) -> Result<u32, String> {
+    let version = jvmti.system_property("java.vm.specification.version").unwrap_or_default();
+    match version.parse() {
+        Ok(feature) if feature >= OLDEST => Ok(feature),
+        _ => Err(format!("this JVM is of version {version:?}; use JDK 17, 21 or 25")),
+    }
 }
 
 /// The memory of the recording: in files if possible.
@@ -230,6 +310,22 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(env: *mut JNIEnv,
         }
     })
     .unwrap_or(false)
+}
+
+/// `CProfRuntime.hook0`.
+///
+/// # Safety
+/// Called by the VM as a native method.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Java_java_lang_CProfRuntime_hook0(env: *mut JNIEnv, _class: jclass, class_loader: jclass, on: jboolean) {
+    let bound = guard(|| {
+        // SAFETY: env is this call's.
+        let jni = unsafe { Jni::new(env) }?;
+        attach::natives::bind(jni, class_loader, on).then_some(())
+    });
+    if bound.is_none() && on {
+        message("hidden classes (lambdas among them) cannot be woven in this JVM");
+    }
 }
 
 /// `CProfRuntime.pause0`.

@@ -37,13 +37,15 @@ pub struct Policy {
     include: Vec<String>,
     exclude: Vec<String>,
     feature: u32,
+    /// The JVM runs already: counting is switched on by the agent.
+    attached: bool,
 }
 
 impl Policy {
     /// The policy of these options on a JVM of this feature release.
-    pub fn new(options: &Options, feature: u32) -> Policy {
+    pub fn new(options: &Options, feature: u32, attached: bool) -> Policy {
         let roots = options.roots.iter().map(|(class, method)| (class.replace('.', "/"), method.clone())).collect();
-        Policy { roots, include: options.include.clone(), exclude: options.exclude.clone(), feature }
+        Policy { roots, include: options.include.clone(), exclude: options.exclude.clone(), feature, attached }
     }
 
     /// Whether the user's patterns select a class, given by its internal name.
@@ -72,7 +74,7 @@ impl Policy {
             bare: NEVER.iter().filter(|(c, ..)| is(c)).map(|&(_, m, reason)| (m, reason)).collect(),
             entries: intrinsics::INTERPRETER_ENTRIES.iter().filter(has_entry).map(|&(_, m, _)| m).collect(),
             roots: self.roots.iter().filter(|(c, _)| is(c)).map(|(_, m)| m.as_str()).collect(),
-            starts_counting: is("java/lang/System"),
+            starts_counting: !self.attached && is("java/lang/System"),
             ends_thread: [("java/lang/Thread", "exit", "()V"), ("java/lang/VirtualThread", "run", "(Ljava/lang/Runnable;)V")]
                 .into_iter()
                 .find_map(|(c, m, d)| is(c).then_some((m, d))),
@@ -162,7 +164,7 @@ mod tests {
 
     #[test]
     fn exclude_wins_over_include() {
-        let policy = Policy::new(&Options::parse("include=a.*,exclude=a.b.*").unwrap(), 17);
+        let policy = Policy::new(&Options::parse("include=a.*,exclude=a.b.*").unwrap(), 17, false);
         assert!(policy.selects("a/C") && !policy.selects("a/b/C") && !policy.selects("java/lang/String"));
     }
 }

@@ -12,10 +12,11 @@ macro_rules! embedded {
 }
 
 /// The classes of `runtime-java/src`, by internal name; the first is the one that woven code calls.
-const CLASSES: [(&str, &[u8]); 5] = [
+const CLASSES: [(&str, &[u8]); 6] = [
     (abi::RUNTIME, embedded!("CProfRuntime")),
     ("java/lang/CProfTree", embedded!("CProfTree")),
     ("java/lang/CProfThreads", embedded!("CProfThreads")),
+    ("java/lang/CProfSlots", embedded!("CProfSlots")),
     ("java/lang/CProfMemory", embedded!("CProfMemory")),
     ("java/lang/CProfCaches", embedded!("CProfCaches")),
 ];
@@ -28,6 +29,8 @@ pub const API_NAME: &str = "cprof/CProf";
 const BASE: u64 = 0x7C0F_BA5E_ADD8_E550;
 const JUNK_NODE: u64 = BASE + 1;
 const EARLY_NODE: u64 = BASE + 3;
+const END: u64 = BASE + 5;
+const SLOT_TABLE: u64 = BASE + 7;
 const SITES: u32 = 0x7C0F_0001;
 const FOLD: u32 = 0x7C0F_0002;
 const ROOTS: u32 = 0x7C0F_0003;
@@ -38,17 +41,34 @@ const CACHES: u32 = 0x7C0F_0007;
 const BLOCK_SIZE: u32 = 0x7C0F_0008;
 const BLOCKS: u32 = 0x7C0F_0009;
 const LANES: u32 = 0x7C0F_000A;
+const ATTACHED: u32 = 0x7C0F_000B;
+
+/// Where a run counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The arena's first address, and the one behind its last.
+    pub arena: (u64, u64),
+    /// The address of the table of contexts, if they are in one.
+    pub slots: Option<u64>,
+}
 
 /// Whether a class is one of these.
 pub fn is_own(class: &str) -> bool {
     CLASSES.iter().any(|&(name, _)| name == class)
 }
 
-/// The classes for an arena at `base`, by internal name. `None` if a placeholder is missing: the classes were not built from
+/// The classes for a run, by internal name. `None` if a placeholder is missing: the classes were not built from
 /// the source that belongs to this agent.
-pub fn classes(base: u64, options: &Options, virtual_threads: bool) -> Option<Vec<(&'static str, Vec<u8>)>> {
+pub fn classes(place: Place, options: &Options, virtual_threads: bool) -> Option<Vec<(&'static str, Vec<u8>)>> {
     let switch = |on: bool| 1 + u32::from(on);
-    let longs = [(BASE, base), (JUNK_NODE, base + abi::JUNK), (EARLY_NODE, base + abi::header::EARLY)];
+    let base = place.arena.0;
+    let longs = [
+        (BASE, base),
+        (JUNK_NODE, base + abi::JUNK),
+        (EARLY_NODE, base + abi::header::EARLY),
+        (END, place.arena.1),
+        (SLOT_TABLE, place.slots.unwrap_or(0)),
+    ];
     let ints = [
         (SITES, switch(options.sites)),
         (FOLD, switch(options.fold)),
@@ -60,6 +80,7 @@ pub fn classes(base: u64, options: &Options, virtual_threads: bool) -> Option<Ve
         (BLOCK_SIZE, options.caches.first().map_or(1, |cache| cache.block_size().max(1))),
         (BLOCKS, options.caches.first().map_or(0, |cache| cache.blocks)),
         (LANES, caches::lanes(&options.caches)),
+        (ATTACHED, switch(place.slots.is_some())),
     ];
     let mut classes = CLASSES.map(|(name, bytes)| (name, bytes.to_vec()));
     for (old, new) in longs {
@@ -92,12 +113,13 @@ fn put(bytes: &mut [u8], tag: u8, old: &[u8], new: &[u8]) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cprof_instrument::abi::{event, header, kind, node, root};
+    use cprof_instrument::abi::{event, header, kind, node, root, slot};
 
     #[test]
     fn every_placeholder_is_replaced() {
         let options = Options::parse("depth=7").unwrap();
-        for ((name, class), (_, template)) in classes(0x7f00_0000_0000, &options, true).unwrap().iter().zip(CLASSES) {
+        let place = Place { arena: (0x7f00_0000_0000, 0x7f01_0000_0000), slots: Some(0x7e00_0000_0000) };
+        for ((name, class), (_, template)) in classes(place, &options, true).unwrap().iter().zip(CLASSES) {
             assert_eq!(class.len(), template.len());
             assert!(!class.windows(7).any(|w| w == &BASE.to_be_bytes()[..7]), "{name}");
             assert!(!class.windows(3).any(|w| w == &SITES.to_be_bytes()[..3]), "{name}");
@@ -189,6 +211,12 @@ mod tests {
             ("RECORD_LIMIT", abi::record::LIMIT),
             ("RECORD_BLOCKS", abi::record::BLOCKS),
             ("RECORD_SIZE", abi::record::SIZE),
+            ("SLOT_COUNT", slot::COUNT),
+            ("SLOT_WINDOW", slot::WINDOW),
+            ("SLOT_SIZE", slot::SIZE),
+            ("SLOT_NODE", slot::NODE),
+            ("SLOT_TREE", slot::TREE),
+            ("SLOT_CACHE", slot::CACHE),
             ("LOG_SIZE", event::LOG_SIZE),
             ("EVENT_LEAF", event::LEAF >> 32),
             ("EVENT_COLD", event::COLD),

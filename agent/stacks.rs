@@ -3,12 +3,13 @@
 use crate::Agent;
 use crate::arena::Arena;
 use crate::classes::EntryId;
+use crate::contexts::{Contexts, Word};
 use crate::jni::Jni;
 use crate::jvmti::{FrameInfo, Jvmti, MethodId};
 use cprof_instrument::abi;
 use cprof_instrument::classfile::ClassFile;
 use cprof_profile::recording::{Frame, Log, Stack};
-use jni_sys::{jfieldID, jobject};
+use jni_sys::jobject;
 use std::collections::HashMap;
 
 /// The tag of virtual threads; no loader and no class has it (`crate::classes`).
@@ -81,10 +82,10 @@ impl<'a> Frames<'a> {
     }
 
     /// The stacks of the threads that have leased a tree.
-    pub fn stacks(&mut self, jni: Jni, stopped: &Stopped, tree_field: jfieldID, arena: &Arena) -> Vec<Stack> {
+    pub fn stacks(&mut self, jni: Jni, stopped: &Stopped, contexts: Contexts, arena: &Arena) -> Vec<Stack> {
         let mut stacks = Vec::new();
         for &thread in &stopped.threads {
-            let root = jni.long_field(thread, tree_field) as u64;
+            let root = contexts.get(jni, thread, Word::Tree).unwrap_or(0);
             // Threads without a tree have executed nothing; threads that have ended have no stack.
             if root == 0 {
                 continue;
@@ -120,6 +121,10 @@ impl<'a> Frames<'a> {
     }
 
     fn resolve(&self, method: MethodId) -> Option<(EntryId, u32)> {
+        // Entered before its class was woven.
+        if self.agent.jvmti.is_obsolete(method) {
+            return None;
+        }
         let class = self.agent.jvmti.declaring_class(method).ok()?;
         let entry = self.agent.classes.entry_of(class)?;
         let (name, descriptor) = self.agent.jvmti.method_name(method).ok()?;

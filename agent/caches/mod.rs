@@ -45,7 +45,7 @@ pub fn lanes(specs: &[CacheSpec]) -> u32 {
 
 /// What is simulated from logs.
 pub struct Caches {
-    arena: &'static Arena,
+    arena: Arc<Arena>,
     specs: Vec<CacheSpec>,
     /// Held shared while misses are counted, and exclusively while they are read.
     counting: RwLock<()>,
@@ -65,7 +65,7 @@ struct Tree {
 
 impl Caches {
     /// `None`: there is nothing to simulate from logs.
-    pub fn new(arena: &'static Arena, specs: &[CacheSpec]) -> Option<Caches> {
+    pub fn new(arena: Arc<Arena>, specs: &[CacheSpec]) -> Option<Caches> {
         let shared = specs.iter().any(|s| s.scope == Scope::Shared).then(|| Mutex::new(Core::new(specs)));
         (mode(specs) == caches::LOGGED).then(|| Caches {
             arena,
@@ -98,17 +98,17 @@ impl Caches {
         let tree = lock(&self.trees).entry((root / abi::UNIT) as u32).or_default().clone();
         let mut tree = lock(&tree);
         let tree = &mut *tree;
-        if !owner && Memory::u32(self.arena, root + root::LOG_DONE)? == 1 {
+        if !owner && Memory::u32(&*self.arena, root + root::LOG_DONE)? == 1 {
             return Some(());
         }
-        let log = u64::from(Memory::u32(self.arena, root + root::LOG)?) * abi::UNIT;
-        if Memory::u32(self.arena, log)? != kind::LOG {
+        let log = u64::from(Memory::u32(&*self.arena, root + root::LOG)?) * abi::UNIT;
+        if Memory::u32(&*self.arena, log)? != kind::LOG {
             return None;
         }
         let start = log + LOG_HEADER;
         let from = start + tree.done;
         let reading = self.counting.read().unwrap_or_else(PoisonError::into_inner);
-        let mut view = View::new(self.arena, &reading);
+        let mut view = View::new(&self.arena, &reading);
         if from <= end && end <= log + u64::from(view.u32(log + 4)?) {
             view.copy(from, ((end - from) / 8) as usize, &mut tree.events)?;
             match &self.shared {

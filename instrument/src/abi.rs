@@ -51,6 +51,31 @@ pub const THREAD_TREE: &str = "cprof$tree";
 /// [`caches::LOGGED`], the address in the arena where its next [`event`] goes.
 pub const THREAD_CACHE: &str = "cprof$cache";
 
+/// Where contexts are when the agent came into a running JVM: in a table of slots outside of the arena and of the heap, found by
+/// [`slot::KEY`].
+pub mod slot {
+    /// The field of type long of `java.lang.Thread` that holds a thread's id. 0 while the object of a thread that attaches by JNI
+    /// is being made.
+    pub const KEY: &str = "tid";
+    /// Number of slots, a power of two. The slot of thread `id` is one of the [`WINDOW`] from `id` modulo this on. No thread has slot 0.
+    pub const COUNT: u64 = 1 << 20;
+    /// See [`COUNT`].
+    pub const WINDOW: u64 = 64;
+    /// Size in bytes. The first word is the id of the thread that has the slot, 0 for none.
+    pub const SIZE: u64 = 32;
+    /// As [`super::THREAD_NODE`].
+    pub const NODE: u64 = 8;
+    /// As [`super::THREAD_TREE`].
+    pub const TREE: u64 = 16;
+    /// As [`super::THREAD_CACHE`].
+    pub const CACHE: u64 = 24;
+    /// Two slots behind the table serve threads without one: the first is read (its node is [`super::header::EARLY`]), the other
+    /// written.
+    pub const NONE: u64 = COUNT;
+    /// The table's size in bytes.
+    pub const TABLE: u64 = (COUNT + 2) * SIZE;
+}
+
 /// References in the arena are u32, in units of this many bytes from the arena's base.
 pub const UNIT: u64 = 8;
 

@@ -58,6 +58,12 @@ pub trait Policy {
     /// A new method id, for a method with so many counters; `None` if they are used up. Called once per woven method,
     /// in the order of the class file.
     fn id(&mut self, method: &Method<'_>, counters: u16, leaf: bool) -> Option<u32>;
+
+    /// Whether `java.lang.Object` gets the methods for [`Options::inherited_calls`]. A class that is loaded already may get none
+    /// (JVMTI, RetransformClasses).
+    fn adds_methods(&self) -> bool {
+        true
+    }
 }
 
 /// A class that counts itself.
@@ -196,7 +202,7 @@ impl Weaver {
             return Ok(None);
         }
         let mut method_count = class.methods.len();
-        if class.name() == forwarders::CLASS {
+        if class.name() == forwarders::CLASS && policy.adds_methods() {
             method_count += usize::from(forwarders::write(&mut self.methods, &mut self.constants));
         }
         let full = Error::new(class.pool.end, "no room for more constants");

@@ -25,7 +25,7 @@ final class CProfCaches {
     @ForceInline @Hidden static void entered(Unsafe u, Thread t, long c) {
         if (caches == CACHES_INLINE) {
             long record = record(u, c);
-            if (u.getLong(t, cache) > u.getLong(null, record + RECORD_LIMIT)) load(u, t, record, c, 0);
+            if (CProfSlots.cache(u, t) > u.getLong(null, record + RECORD_LIMIT)) load(u, t, record, c, 0);
         } else {
             log(u, t, c - BASE >>> 3);
         }
@@ -33,9 +33,10 @@ final class CProfCaches {
 
     /** The method with node {@code n} returns to that with node {@code p}. */
     @ForceInline @Hidden static void returned(Unsafe u, Thread t, long n, long p) {
+        if (CProfSlots.stale(p)) p = EARLY_NODE;
         if (caches == CACHES_INLINE) {
             long record = record(u, p);
-            if (u.getLong(t, cache) > u.getLong(null, record + RECORD_LIMIT)) load(u, t, record, n, 1);
+            if (CProfSlots.cache(u, t) > u.getLong(null, record + RECORD_LIMIT)) load(u, t, record, n, 1);
         } else {
             log(u, t, n - BASE >>> 3 | p - BASE >>> 3 << 32);
         }
@@ -43,11 +44,12 @@ final class CProfCaches {
 
     /** A leaf with node {@code c} was entered from {@code p} and returns: nothing can happen in between. */
     @ForceInline @Hidden static void passed(Unsafe u, long p, long c) {
+        if (CProfSlots.stale(p)) p = EARLY_NODE;
         Thread t = Thread.currentThread();
         if (caches == CACHES_INLINE) {
             long own = record(u, c);
             long callers = record(u, p);
-            long next = u.getLong(t, cache);
+            long next = CProfSlots.cache(u, t);
             if (next > u.getLong(null, own + RECORD_LIMIT) || next > u.getLong(null, callers + RECORD_LIMIT)) {
                 loadBoth(t, c, own, callers);
             }
@@ -62,15 +64,15 @@ final class CProfCaches {
 
     @DontInline @Hidden private static void loadBoth(Thread t, long c, long own, long callers) {
         Unsafe u = unsafe;
-        if (u.getLong(t, cache) > u.getLong(null, own + RECORD_LIMIT)) load(u, t, own, c, 0);
-        if (u.getLong(t, cache) > u.getLong(null, callers + RECORD_LIMIT)) load(u, t, callers, c, 1);
+        if (CProfSlots.cache(u, t) > u.getLong(null, own + RECORD_LIMIT)) load(u, t, own, c, 0);
+        if (CProfSlots.cache(u, t) > u.getLong(null, callers + RECORD_LIMIT)) load(u, t, callers, c, 1);
     }
 
     /** Loads a method that is not in the thread's cache, and counts that in the callee's node: 0 at its entry, 1 at its return. */
     @ForceInline @Hidden private static void load(Unsafe u, Thread t, long record, long n, int cause) {
-        long next = u.getLong(t, cache);
+        long next = CProfSlots.cache(u, t);
         u.putLong(null, record + RECORD_LIMIT, next + blocks);
-        u.putLong(t, cache, next + u.getInt(null, record + RECORD_BLOCKS));
+        CProfSlots.setCache(u, t, next + u.getInt(null, record + RECORD_BLOCKS));
         long misses = n + u.getInt(null, record(u, n) + RECORD_MISSES) + (cause << 3);
         u.putLong(null, misses, u.getLong(null, misses) + 1);
     }
@@ -103,16 +105,16 @@ final class CProfCaches {
     }
 
     @ForceInline @Hidden private static void log(Unsafe u, Thread t, long event) {
-        long at = u.getLong(t, cache);
+        long at = CProfSlots.cache(u, t);
         if ((at & LOG_SIZE - 1) == 0) at = full(t, at);
         u.putLong(null, at, event);
-        u.putLong(t, cache, at + EVENT_SIZE);
+        CProfSlots.setCache(u, t, at + EVENT_SIZE);
     }
 
     /** Where to go on logging at the end of a block of the log, or without a log. */
     @DontInline @Hidden private static long full(Thread t, long at) {
         Unsafe u = unsafe;
-        long r = u.getLong(t, tree);
+        long r = CProfSlots.tree(u, t);
         int ref = r == 0 ? 0 : u.getInt(null, r + ROOT_LOG);
         // A muted thread that never had a tree, or one that found no room for a log: the events go where nobody reads them.
         if (ref == 0) {
@@ -132,7 +134,7 @@ final class CProfCaches {
     /** In this order: until LOG_DONE is 0 again, nobody else takes the events for new ones. */
     @Hidden private static void simulate(Unsafe u, Thread t, long r, long start, long at) {
         simulate0(r, at);
-        u.putLong(t, cache, start);
+        CProfSlots.setCache(u, t, start);
         u.putIntVolatile(null, r + ROOT_LOG_DONE, 0);
     }
 
@@ -180,7 +182,7 @@ final class CProfCaches {
             at = newLog(u, r, 2 * LOG_SIZE);
             if (at != 0) at += LOG_HEADER;
         }
-        u.putLong(t, cache, at);
+        CProfSlots.setCache(u, t, at);
     }
 
     /** Its thread gives the tree back. */
@@ -188,9 +190,9 @@ final class CProfCaches {
         int log = u.getInt(null, r + ROOT_LOG);
         if (log != 0) {
             log(u, t, EVENT_COLD);
-            if (bound) simulate(u, t, r, at(log) + LOG_HEADER, u.getLong(t, cache));
+            if (bound) simulate(u, t, r, at(log) + LOG_HEADER, CProfSlots.cache(u, t));
         }
-        u.putLong(null, r + ROOT_CACHE, u.getLong(t, cache));
-        u.putLong(t, cache, 0);
+        u.putLong(null, r + ROOT_CACHE, CProfSlots.cache(u, t));
+        CProfSlots.setCache(u, t, 0);
     }
 }

@@ -14,9 +14,11 @@ final class CProfLayout {
     static final long BASE = 0x7C0F_BA5E_ADD8_E550L;
     /** The address of the junk node, and of the node that is current before counting is on. */
     static final long JUNK_NODE = 0x7C0F_BA5E_ADD8_E551L, EARLY_NODE = 0x7C0F_BA5E_ADD8_E553L;
+    /** The address behind the arena, and of the table of {@link CProfSlots}. */
+    static final long END = 0x7C0F_BA5E_ADD8_E555L, SLOT_TABLE = 0x7C0F_BA5E_ADD8_E557L;
     /** Switches. 1: off, 2: on (0, the default of a field, is not a stable value). */
     static final int SITES_OPTION = 0x7C0F_0001, FOLD_OPTION = 0x7C0F_0002, ROOTS_OPTION = 0x7C0F_0003,
-        MAX_NODES_OPTION = 0x7C0F_0004, VIRTUAL_OPTION = 0x7C0F_0005;
+        MAX_NODES_OPTION = 0x7C0F_0004, VIRTUAL_OPTION = 0x7C0F_0005, ATTACHED_OPTION = 0x7C0F_000B;
     /** depth=, 0: unlimited. */
     static final int DEPTH_OPTION = 0x7C0F_0006;
     /** How method caches are simulated: CACHES_OFF, CACHES_INLINE, CACHES_LOGGED. */
@@ -47,6 +49,7 @@ final class CProfLayout {
     static final int CACHES_OFF = 1, CACHES_INLINE = 2, CACHES_LOGGED = 3;
     static final int RECORD_METHOD = 8, RECORD_MISSES = 12, RECORD_LIMIT = 16, RECORD_BLOCKS = 24, RECORD_SIZE = 32;
     static final int LOG_SIZE = 32_768, EVENT_LEAF = 0x8000_0000, EVENT_COLD = 0;
+    static final int SLOT_COUNT = 1_048_576, SLOT_WINDOW = 64, SLOT_SIZE = 32, SLOT_NODE = 8, SLOT_TREE = 16, SLOT_CACHE = 24;
     /** Woven code passes bytecode indices as sign-extended 16-bit numbers. */
     static final int BCI = 0xFFFF;
     static final int LEASED = 1, SIMILAR_NAMES = 2, ANY_NAMES = 4, VIRTUAL_THREADS = 8;

@@ -28,6 +28,9 @@ public final class CProfRuntime {
     @Stable static Unsafe unsafe;
     @Stable static long node, tree, cache, nameOffset, valueOffset, coderOffset;
     @Stable static int sites, fold, roots, maxNodes, virtual, depth, caches, blockSize, blocks, lanes;
+    /** 2: the agent came into a running JVM, and contexts are in {@link CProfSlots} and not in fields of Thread. */
+    @Stable static int attached;
+    @Stable static long tid;
     /** Set by the agent once {@link #grow0} is bound: before, the lookup would run Java code in the middle of any method. */
     static boolean bound;
 
@@ -37,7 +40,8 @@ public final class CProfRuntime {
 
     @ForceInline @Hidden public static long current() {
         if (!on) return EARLY_NODE;
-        long p = unsafe.getLong(Thread.currentThread(), node);
+        Thread t = Thread.currentThread();
+        long p = attached == 2 ? CProfSlots.node(unsafe, t) : unsafe.getLong(t, node);
         return p != 0 ? p : EARLY_NODE;
     }
 
@@ -51,7 +55,7 @@ public final class CProfRuntime {
         Thread t = Thread.currentThread();
         if (caches != CACHES_OFF) CProfCaches.entered(u, t, c);
         u.putLong(null, c + COUNTERS, u.getLong(null, c + COUNTERS) + 1);
-        u.putLong(t, node, c);
+        if (attached == 2) CProfSlots.setNode(u, t, c); else u.putLong(t, node, c);
         return c;
     }
 
@@ -63,7 +67,7 @@ public final class CProfRuntime {
         Thread t = Thread.currentThread();
         if (caches != CACHES_OFF) CProfCaches.entered(u, t, c);
         u.putLong(null, c + COUNTERS, u.getLong(null, c + COUNTERS) + 1);
-        u.putLong(t, node, c);
+        if (attached == 2) CProfSlots.setNode(u, t, c); else u.putLong(t, node, c);
         return c;
     }
 
@@ -90,27 +94,27 @@ public final class CProfRuntime {
     }
 
     @ForceInline @Hidden public static void leave(long p) {
-        if (on) unsafe.putLong(Thread.currentThread(), node, p);
+        if (on) publish(p);
     }
 
     @ForceInline @Hidden public static void ret(long n, long p) {
         if (!on) return;
         Thread t = Thread.currentThread();
         CProfCaches.returned(unsafe, t, n, p);
-        unsafe.putLong(t, node, p);
+        publish(p);
     }
 
     /** The caller's node is published first: whatever happens to the record, the context is right afterwards. */
     @ForceInline @Hidden public static void unwind(long n, long p, int where) {
         if (!on) return;
-        unsafe.putLong(Thread.currentThread(), node, p);
+        publish(p);
         departed(n, where & BCI);
     }
 
     @ForceInline @Hidden public static void caught(long n, int where) {
         // A frame older than the switch, or one of a muted thread: its callees have published what was current before them.
         if (!on || n == JUNK_NODE) return;
-        unsafe.putLong(Thread.currentThread(), node, n);
+        publish(n);
         departed(n, where & BCI | DEPARTURE_CAUGHT);
     }
 
@@ -138,6 +142,41 @@ public final class CProfRuntime {
     /** Switches counting on. Everything before {@code on} may be woven Java code: it still finds counting off. */
     public static void start() {
         Unsafe u = Unsafe.getUnsafe();
+        node = u.objectFieldOffset(Thread.class, "cprof$node");
+        tree = u.objectFieldOffset(Thread.class, "cprof$tree");
+        cache = u.objectFieldOffset(Thread.class, "cprof$cache");
+        configure(u);
+        on = true;
+    }
+
+    /** Called by the agent in a running JVM, each time it attaches. Counting is off: the agent switches it on when all is woven. */
+    private static void attach(String library) {
+        // By name the JVM looks for native methods of the boot loader's classes in libraries that such classes loaded; what an agent
+        // registers instead, the JVM announces on the program's standard output (jni.cpp, RegisterNatives).
+        System.load(library);
+        Unsafe u = Unsafe.getUnsafe();
+        tid = u.objectFieldOffset(Thread.class, "tid");
+        configure(u);
+        hook0(ClassLoader.class, true);
+        bound = true;
+    }
+
+    /** Called by the agent when it leaves: what {@link #attach} changed in the JVM is changed back. */
+    private static void detach() {
+        hook0(ClassLoader.class, false);
+    }
+
+    /** Whether a loader finds this class; the JVM remembers the answer, so that woven classes do not ask the loader again. */
+    private static boolean seenBy(ClassLoader loader) {
+        try {
+            return Class.forName("java.lang.CProfRuntime", false, loader) == CProfRuntime.class;
+        } catch (Throwable e) {
+            return false;
+        }
+    }
+
+    private static void configure(Unsafe u) {
+        attached = ATTACHED_OPTION;
         sites = SITES_OPTION;
         fold = FOLD_OPTION;
         roots = ROOTS_OPTION;
@@ -148,14 +187,10 @@ public final class CProfRuntime {
         blockSize = BLOCK_SIZE_OPTION;
         blocks = BLOCKS_OPTION;
         lanes = LANES_OPTION;
-        node = u.objectFieldOffset(Thread.class, "cprof$node");
-        tree = u.objectFieldOffset(Thread.class, "cprof$tree");
-        cache = u.objectFieldOffset(Thread.class, "cprof$cache");
         nameOffset = u.objectFieldOffset(Thread.class, "name");
         valueOffset = u.objectFieldOffset(String.class, "value");
         coderOffset = u.objectFieldOffset(String.class, "coder");
         unsafe = u;
-        on = true;
     }
 
     /** Gives the current thread's tree back; where a thread's last method returns. */
@@ -199,13 +234,13 @@ public final class CProfRuntime {
     }
 
     private static long mute() {
-        long n = unsafe.getLong(Thread.currentThread(), node);
-        unsafe.putLong(Thread.currentThread(), node, JUNK_NODE);
+        long n = CProfSlots.nodeOf(unsafe, Thread.currentThread());
+        publish(JUNK_NODE);
         return n;
     }
 
     private static void unmute(long n) {
-        unsafe.putLong(Thread.currentThread(), node, n);
+        publish(n);
     }
 
     /** Called by the agent, on a muted thread, when the VM can look natives up. */
@@ -236,8 +271,15 @@ public final class CProfRuntime {
     private static native boolean snapshot0(String path);
     private static native void pause0();
     private static native void resume0();
+    /** Puts the agent's functions in the place of native methods through which hidden classes pass, or takes them away again. */
+    private static native void hook0(Class<?> classLoader, boolean on);
 
     // ---- inlined parts ----
+
+    @ForceInline @Hidden private static void publish(long n) {
+        Thread t = Thread.currentThread();
+        if (attached == 2) CProfSlots.setNode(unsafe, t, n); else unsafe.putLong(t, node, n);
+    }
 
     /**
      * As {@link CProfTree#depart}, wherever the stack ends. A stack overflow leaves no room to call anything, so this is inlined and what
@@ -248,7 +290,8 @@ public final class CProfRuntime {
             CProfTree.depart(n, where);
         } catch (StackOverflowError e) {
             Unsafe u = unsafe;
-            long r = u.getLong(Thread.currentThread(), tree);
+            long r = CProfSlots.tree(u, Thread.currentThread());
+            if (CProfSlots.stale(n)) return;
             int used = r == 0 ? PENDING_COUNT : u.getInt(null, r + ROOT_PENDING_USED);
             if (used >= PENDING_COUNT) {
                 u.putLong(null, header(LOST), u.getLong(null, header(LOST)) + 1);

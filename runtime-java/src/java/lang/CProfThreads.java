@@ -20,32 +20,32 @@ final class CProfThreads {
     /** Gives the thread a tree, a returned one if there is, and answers its root; junk when there is no room for one. */
     @DontInline @Hidden static long lease(Thread t) {
         Unsafe u = unsafe;
-        long r = u.getLong(t, tree);
+        long r = CProfSlots.tree(u, t);
         if (r == 0) {
+            if (attached == 2 && !CProfSlots.has(u, t)) return JUNK_NODE;
             Object name = u.getReferenceVolatile(t, nameOffset);
             int hash = nameHash(u, name);
             r = take(u, hash);
             if (r == 0) r = CProfMemory.plant(u);
             if (r == 0) return CProfTree.lost(u);
             u.putInt(null, r + ROOT_LEASES, u.getInt(null, r + ROOT_LEASES) + 1);
-            u.putLong(t, tree, r);
+            CProfSlots.setTree(u, t, r);
             if (caches != CACHES_OFF) CProfCaches.lease(u, t, r);
             lessee(u, t, r, name, hash);
         }
-        u.putLong(t, node, r);
+        CProfSlots.publish(u, t, r);
         return r;
     }
 
     /** Takes a thread's tree back: another thread may have it. */
     @Hidden static void giveBack(Thread t) {
         Unsafe u = unsafe;
-        long r = u.getLong(t, tree);
+        long r = CProfSlots.tree(u, t);
         if (r == 0) return;
         CProfTree.settle(u, r);
         label(u, t, r);
         if (caches != CACHES_OFF) CProfCaches.giveBack(u, t, r);
-        u.putLong(t, node, 0);
-        u.putLong(t, tree, 0);
+        CProfSlots.giveBack(u, t);
         u.putInt(null, r + ROOT_FLAGS, u.getInt(null, r + ROOT_FLAGS) & ~LEASED);
         int label = u.getInt(null, r + ROOT_LABEL);
         long list = list(label == 0 ? 0 : u.getInt(null, at(label) + 8));

@@ -24,12 +24,12 @@ final class CProfTree {
         Unsafe u = unsafe;
         if (p == JUNK_NODE) return junk(u, mid);
         Thread t = Thread.currentThread();
-        long r = u.getLong(t, tree);
+        long r = CProfSlots.tree(u, t);
         if (r == 0) {
             r = CProfThreads.lease(t);
             if (r == JUNK_NODE) return junk(u, mid);
         }
-        if (p == EARLY_NODE) {
+        if (p == EARLY_NODE || CProfSlots.stale(p)) {
             p = r;
             long c = child(u, p, mid);
             if (matches(u, p, c, mid)) return c;
@@ -260,9 +260,9 @@ final class CProfTree {
     }
 
     @DontInline @Hidden static void depart(long n, int where) {
-        if (n == JUNK_NODE) return;
+        if (n == JUNK_NODE || CProfSlots.stale(n)) return;
         Unsafe u = unsafe;
-        long r = u.getLong(Thread.currentThread(), tree);
+        long r = CProfSlots.tree(u, Thread.currentThread());
         if (r != 0 && u.getInt(null, r + ROOT_PENDING_USED) != 0) settle(u, r);
         record(u, r, n, where);
     }

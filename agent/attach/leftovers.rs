@@ -1,0 +1,65 @@
+//! What stays in the JVM when the agent leaves: hidden classes cannot be changed back, so those that were woven go on calling the
+//! runtime, which does nothing then. When the agent comes back they count again, under the method ids they have.
+
+use crate::lock;
+use cprof_instrument::Level;
+use jni_sys::jobject;
+use std::sync::Mutex;
+
+/// A hidden class that was woven.
+pub struct HiddenClass {
+    /// A weak reference.
+    pub class: jobject,
+    /// Its number in the class log.
+    pub entry: u32,
+}
+
+// SAFETY: a weak global reference may be used from any thread (JNI specification, "Global and Local References").
+unsafe impl Send for HiddenClass {}
+
+/// A woven method.
+pub struct WovenMethod {
+    /// Position in the class file's method table.
+    pub index: u16,
+    /// Its id.
+    pub id: u32,
+    /// How its departures are placed.
+    pub level: Level,
+    /// Number of its counters.
+    pub counters: u16,
+    /// It publishes no node.
+    pub leaf: bool,
+    /// Bytes of its original code.
+    pub length: u32,
+}
+
+/// A hidden class that was woven in an earlier run.
+pub struct Leftover {
+    /// A weak reference.
+    pub class: jobject,
+    /// As in the class log.
+    pub name: String,
+    /// As in the class log.
+    pub loader: String,
+    /// As in the class log.
+    pub bytes: Vec<u8>,
+    /// Its woven methods.
+    pub methods: Vec<WovenMethod>,
+    /// As in the class log.
+    pub skipped: Vec<(u16, String)>,
+}
+
+// SAFETY: as for HiddenClass.
+unsafe impl Send for Leftover {}
+
+static LEFT: Mutex<Vec<Leftover>> = Mutex::new(Vec::new());
+
+/// Keeps what a run leaves behind.
+pub fn keep(leftovers: Vec<Leftover>) {
+    *lock(&LEFT) = leftovers;
+}
+
+/// Hands it to the next run.
+pub fn take() -> Vec<Leftover> {
+    std::mem::take(&mut *lock(&LEFT))
+}

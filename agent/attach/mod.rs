@@ -1,0 +1,101 @@
+//! The agent in a JVM that runs already: it comes, answers commands, leaves, and may come back.
+//!
+//! Coming: everything is woven while counting is off, then one write switches it on. Leaving is the reverse. `docs/design.md` says what
+//! can be covered and why it is done this way. The rooms: [`request`], what is asked; [`session`], coming and leaving;
+//! [`runtime_classes`], [`natives`] and [`method_ids`], what is changed in the JVM; [`retransform`] and [`sight`], the way of loaded
+//! classes; [`frames`], what is active meanwhile; [`leftovers`], what stays; [`notices`], what there is to say.
+
+mod frames;
+pub mod leftovers;
+mod method_ids;
+pub mod natives;
+pub mod notices;
+mod request;
+pub mod retransform;
+mod runtime_classes;
+mod session;
+pub mod sight;
+
+pub use session::Attached;
+
+use crate::jni::Jni;
+use crate::{Agent, message, say};
+use jni_sys::JavaVM;
+use request::{Command, Reply, Request};
+use std::path::Path;
+
+/// Does what `text` asks. Answers whether it was done.
+///
+/// # Safety
+/// `vm` is the VM's; this is the thread on which it calls `Agent_OnAttach`, and the call is running.
+pub unsafe fn command(vm: *mut JavaVM, text: &str) -> bool {
+    let Request { command, reply: to } = Request::parse(text);
+    let mut reply = Reply::default();
+    let quiet = to.is_some() || Agent::get().is_some_and(|agent| agent.is_attached());
+    if quiet {
+        notices::begin();
+    }
+    // SAFETY: the caller's promise.
+    let done = command.and_then(|command| unsafe { run(vm, command, &mut reply) });
+    for notice in notices::take() {
+        reply.put("notice", notice);
+    }
+    if let Err(error) = &done {
+        reply.put("error", error);
+    }
+    if !Agent::get().is_some_and(|agent| agent.is_attached()) {
+        notices::end();
+    }
+    match (to, &done) {
+        (Some(path), _) => {
+            if let Err(error) = reply.write(&path) {
+                message(&format!("the answer cannot be written to {}: {error}", path.display()));
+            }
+        }
+        (None, Err(error)) => say(error),
+        (None, Ok(())) => {}
+    }
+    done.is_ok()
+}
+
+/// # Safety
+/// As for [`command`].
+unsafe fn run(vm: *mut JavaVM, command: Command, reply: &mut Reply) -> Result<(), String> {
+    // SAFETY: the caller's promise.
+    let jni = unsafe { Jni::current(vm) }.ok_or("this thread has no JNI environment")?;
+    let agent = || Agent::get().ok_or("cprof is not attached to this JVM; attach it first");
+    match command {
+        Command::Attach(text) => session::begin(vm, jni, &text, reply),
+        Command::Detach(out) => {
+            let agent = agent()?;
+            session::end(agent, jni, out.as_deref(), reply)
+        }
+        Command::Snapshot(out) => {
+            let summary = agent()?.write_profile(jni, &out)?;
+            written(reply, &summary.path, summary.bytes);
+            Ok(())
+        }
+        Command::Status => {
+            match Agent::get() {
+                None => {
+                    reply.put("state", "detached");
+                }
+                Some(agent) => describe(&agent, reply),
+            }
+            Ok(())
+        }
+    }
+}
+
+fn written(reply: &mut Reply, path: &Path, bytes: u64) {
+    reply.put("out", path.display()).put("bytes", bytes);
+}
+
+fn describe(agent: &Agent, reply: &mut Reply) {
+    reply.put("state", if agent.is_attached() { "attached" } else { "launched" });
+    reply.put("options", &agent.options.text);
+    reply.put("started_ms", agent.started);
+    if let Some(directory) = &agent.directory {
+        reply.put("recording", directory.path().display());
+    }
+}

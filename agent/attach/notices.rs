@@ -1,0 +1,39 @@
+//! What the agent has to say while it is in a JVM that it was attached to: that JVM's standard error is not ours. It is kept for
+//! the answer to the next command, and for the profile.
+
+use crate::lock;
+use std::sync::Mutex;
+
+/// More than this, and something says the same over and over.
+const MOST: usize = 64;
+
+/// `None`: messages go to stderr.
+static KEPT: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+/// From here on messages are kept.
+pub fn begin() {
+    lock(&KEPT).get_or_insert_default();
+}
+
+/// From here on they are not.
+pub fn end() {
+    *lock(&KEPT) = None;
+}
+
+/// Keeps a message; false when it is to go to stderr.
+pub fn keep(text: &str) -> bool {
+    match &mut *lock(&KEPT) {
+        Some(kept) => {
+            if kept.len() < MOST {
+                kept.push(text.to_owned());
+            }
+            true
+        }
+        None => false,
+    }
+}
+
+/// What was kept since the last time.
+pub fn take() -> Vec<String> {
+    lock(&KEPT).as_mut().map(std::mem::take).unwrap_or_default()
+}

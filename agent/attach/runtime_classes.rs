@@ -1,0 +1,43 @@
+//! The runtime's classes in a running JVM: defined once, in the boot loader, which unloads nothing; afterwards redefined with the
+//! constants of each run.
+
+use crate::jni::Jni;
+use crate::jvmti::Jvmti;
+use crate::lock;
+use cprof_instrument::abi;
+use jni_sys::jclass;
+use std::ffi::CString;
+use std::sync::Mutex;
+
+/// Global references to the classes, in the order of `crate::runtime`.
+static DEFINED: Mutex<Vec<Class>> = Mutex::new(Vec::new());
+
+#[derive(Clone, Copy)]
+struct Class(jclass);
+
+// SAFETY: a global reference may be used from any thread.
+unsafe impl Send for Class {}
+
+/// Puts these bytes in force. Answers the class that woven code calls.
+///
+/// # Errors
+/// The VM refuses, or another copy of the agent has defined them.
+pub fn install(jvmti: Jvmti, jni: Jni, classes: &[(&'static str, Vec<u8>)]) -> Result<jclass, String> {
+    let mut defined = lock(&DEFINED);
+    if defined.is_empty() {
+        if jni.find_class(c"java/lang/CProfRuntime").is_some() {
+            return Err("another copy of libcprof.so has been in this JVM; use that file again".to_owned());
+        }
+        let mut new = Vec::new();
+        for (name, bytes) in classes {
+            let class = CString::new(*name).ok().and_then(|name| jni.define_boot_class(&name, bytes));
+            new.push(Class(jni.keep(class.ok_or_else(|| format!("this JVM refuses to define {name}"))?)));
+        }
+        *defined = new;
+    } else {
+        let pairs: Vec<_> = defined.iter().zip(classes).map(|(class, (_, bytes))| (class.0, bytes.clone())).collect();
+        jvmti.redefine(&pairs).map_err(|e| format!("cprof's runtime classes cannot be renewed: {e}"))?;
+    }
+    let main = classes.iter().position(|(name, _)| *name == abi::RUNTIME);
+    main.and_then(|i| defined.get(i)).map(|class| class.0).ok_or_else(|| crate::FOREIGN.to_owned())
+}

@@ -1,0 +1,305 @@
+//! Coming into a running JVM, and leaving it.
+
+use super::method_ids::Methods;
+use super::request::Reply;
+use super::{frames, leftovers, notices, retransform, runtime_classes, written};
+use crate::caches::Caches;
+use crate::classes::Classes;
+use crate::contexts::{Contexts, Slots};
+use crate::flags::{self, Switched};
+use crate::jni::Jni;
+use crate::jvmti::Jvmti;
+use crate::options::Options;
+use crate::{Agent, feature, hooks, message, now_ms, recording, runtime};
+use cprof_profile::recording::log::Entry;
+use jni_sys::{JavaVM, jclass};
+use std::ffi::{CStr, CString, c_void};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+/// What an agent that came late changed in the JVM, and changes back.
+pub struct Attached {
+    switched: Switched,
+    methods: Option<Methods>,
+    /// Classes pass the hook unchanged: the agent leaves.
+    leaving: AtomicBool,
+}
+
+impl Attached {
+    /// Makes a class's intrinsic methods run as bytecode.
+    pub fn clear_intrinsics(&self, agent: &Agent, class: jclass) {
+        if let Some(methods) = &self.methods {
+            // None: it has none.
+            let _ = methods.clear(agent, class);
+        }
+    }
+
+    /// Whether classes are to pass unchanged.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Acquire)
+    }
+}
+
+/// The table of contexts, one for all runs: that of a run that has ended is not needed any more.
+fn slots() -> Result<&'static Slots, String> {
+    static SLOTS: OnceLock<Slots> = OnceLock::new();
+    match SLOTS.get() {
+        Some(slots) => Ok(slots),
+        None => {
+            let slots = Slots::new().map_err(|e| format!("no address space for the threads' contexts: {e}"))?;
+            Ok(SLOTS.get_or_init(|| slots))
+        }
+    }
+}
+
+/// Weaves what is loaded, and counts from then on.
+pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result<(), String> {
+    let begin = Instant::now();
+    if let Some(agent) = Agent::get() {
+        let (how, way) = match agent.is_attached() {
+            true => ("attached to", "detach it first"),
+            false => ("in", "it was started with it"),
+        };
+        return Err(format!("cprof is {how} this JVM already, with options {:?}; {way}", agent.options.text));
+    }
+    let options = Options::parse(text).map_err(|wrong| wrong.to_string())?;
+    // SAFETY: the VM passed this pointer.
+    let jvmti = unsafe { Jvmti::new(vm) }.map_err(|e| e.to_string())?;
+    let agent = match prepare(vm, jvmti, jni, options) {
+        Ok(agent) => agent,
+        Err(error) => {
+            Agent::set(None);
+            // There is nothing more to be done with it.
+            let _ = jvmti.dispose();
+            return Err(error);
+        }
+    };
+    let started = hooks::enable_late(jvmti, true).and_then(|()| weave(&agent, jni, reply));
+    if let Err(error) = started {
+        // As if it had never come; nothing was counted.
+        let undone = leave(agent, jni, &mut Reply::default());
+        return Err(undone.err().map_or(error.clone(), |second| format!("{error}; {second}")));
+    }
+    describe_coverage(&agent, jni, reply);
+    reply.put("total_ms", begin.elapsed().as_millis());
+    Ok(())
+}
+
+/// Everything that must be there before the first class is woven. Counting is off.
+fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<Arc<Agent>, String> {
+    let feature = feature(jvmti)?;
+    hooks::add_capabilities_late(jvmti, feature)?;
+    let (pid, started) = (std::process::id(), now_ms());
+    let slots = slots()?;
+    let (arena, log, directory) = recording(&options, pid, started)?;
+    let prepared = (|| {
+        let (arena, log) = (Arc::new(arena), Arc::new(log));
+        let contexts = Contexts::Slots(slots);
+        slots.begin(arena.base());
+        let classes = crate::runtime_classes(&arena, contexts, &options, feature).ok_or(crate::FOREIGN)?;
+        let runtime = runtime_classes::install(jvmti, jni, &classes)?;
+        let library = own_path().ok_or("the path of libcprof.so cannot be found out")?;
+        let library = jni.new_string(&library).ok_or("no memory for a string in this JVM")?;
+        jni.ask_static(runtime, c"attach", c"(Ljava/lang/String;)V", library).ok_or(
+            "cprof's runtime cannot be set up in this JVM: it must be able to load libcprof.so once more, by the same path",
+        )?;
+        let switched = flags::switch(vm, feature)?;
+        let methods = Methods::find(vm);
+        if methods.is_none() {
+            log.append(&Entry::Warning(
+                "this JVM does not say where its intrinsic methods are: compiled code may not count them",
+            ));
+        }
+        let sight = super::sight::Sight::new(runtime, contexts, arena.clone());
+        let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, feature, Some(sight));
+        Ok(Arc::new(Agent {
+            caches: Caches::new(arena.clone(), &options.caches),
+            contexts,
+            attached: Some(Attached { switched, methods, leaving: AtomicBool::new(false) }),
+            pauses: Mutex::default(),
+            finished: Mutex::default(),
+            runtime: AtomicPtr::new(runtime),
+            jvmti,
+            options,
+            arena,
+            log,
+            directory: None,
+            classes,
+            pid,
+            started,
+            feature,
+        }))
+    })();
+    match (prepared, directory) {
+        (Ok(mut agent), directory) => {
+            if let Some(agent) = Arc::get_mut(&mut agent) {
+                agent.directory = directory;
+            }
+            Agent::set(Some(agent.clone()));
+            agent.classes.adopt(jni, leftovers::take());
+            Ok(agent)
+        }
+        (Err(error), directory) => {
+            if let Some(directory) = directory {
+                directory.remove();
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Where this library is.
+fn own_path() -> Option<CString> {
+    // SAFETY: dladdr only looks up an address, of a function of this library; the name it answers lives as long as the library.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(own_path as *const c_void, &mut info) == 0 || info.dli_fname.is_null() {
+            return None;
+        }
+        let path = Path::new(CStr::from_ptr(info.dli_fname).to_str().ok()?).canonicalize().ok()?;
+        CString::new(path.to_str()?).ok()
+    }
+}
+
+/// Weaves the loaded classes and switches counting on.
+fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
+    let jvmti = agent.jvmti;
+    let mut classes = Vec::new();
+    for class in jvmti.loaded_classes().map_err(|e| e.to_string())? {
+        let signature = jvmti.class_signature(class).unwrap_or_default();
+        let Some(name) = signature.strip_prefix('L').and_then(|name| name.strip_suffix(';')) else { continue };
+        if runtime::is_own(name) || agent.classes.entry_of(class).is_some() {
+            continue;
+        }
+        if !jvmti.is_modifiable(class) {
+            agent.classes.not_covered(name, "a hidden class that was defined before cprof came");
+            continue;
+        }
+        let loader = jvmti.class_loader(class).map_err(|e| e.to_string())?;
+        if loader.is_null() || agent.classes.asks(jni, loader) {
+            classes.push(class);
+        } else {
+            agent.classes.not_covered(name, "its class loader does not find cprof's runtime class");
+        }
+    }
+    let outcome = retransform::all(jvmti, &classes);
+    for (class, error) in outcome.refused {
+        let name = jvmti.class_signature(class).unwrap_or_default();
+        agent.classes.not_covered(name.trim_matches(['L', ';']), &format!("the JVM refuses the woven class: {error}"));
+    }
+    if let Some(attached) = &agent.attached {
+        classes.iter().for_each(|&class| attached.clear_intrinsics(agent, class));
+    }
+    switch(agent, jni, true)?;
+    reply.put("pause_ms", outcome.longest.as_millis());
+    Ok(())
+}
+
+/// Switches counting on or off. What was compiled with the old value in it is thrown away by the VM, as the runtime's classes
+/// are redefined.
+fn switch(agent: &Agent, jni: Jni, on: bool) -> Result<(), String> {
+    jni.set_static_boolean(agent.runtime.load(Ordering::Acquire), c"on", on).ok_or("cprof's runtime has no switch")?;
+    let classes = agent.runtime_classes().ok_or(crate::FOREIGN)?;
+    runtime_classes::install(agent.jvmti, jni, &classes).map(|_| ())
+}
+
+fn describe_coverage(agent: &Agent, jni: Jni, reply: &mut Reply) {
+    let (active, names) = frames::active_before(agent, jni);
+    if active > 0 {
+        agent.log.append(&Entry::Warning(&format!(
+            "{active} frames were active when cprof came: they are not counted, and what they call has no caller; among them {}",
+            names.join(", ")
+        )));
+    }
+    let (classes, methods) = agent.classes.covered();
+    reply.put("covered_classes", classes).put("covered_methods", methods);
+    reply.put("active_frames", active);
+    for (name, reason) in agent.classes.gaps() {
+        reply.put("not_covered", format!("{name}: {reason}"));
+    }
+    if let Some(directory) = &agent.directory {
+        reply.put("recording", directory.path().display());
+    }
+}
+
+/// Writes the profile and leaves.
+pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -> Result<(), String> {
+    let begin = Instant::now();
+    if !agent.is_attached() {
+        return Err("cprof was started with this JVM and stays until it ends; command=snapshot writes a profile".to_owned());
+    }
+    let mut finished = agent.finished.lock().unwrap_or_else(PoisonError::into_inner);
+    if std::mem::replace(&mut *finished, true) {
+        return Err("this JVM is about to end, and the profile is written already".to_owned());
+    }
+    for notice in notices::take() {
+        agent.log.append(&Entry::Warning(&notice));
+        reply.put("notice", notice);
+    }
+    let path = out.map_or_else(|| agent.options.out_path(&agent.options.out, agent.pid, agent.started / 1000), PathBuf::from);
+    let result = agent.write_profile(jni, &path);
+    drop(finished);
+    let keep = match &result {
+        Ok(summary) => {
+            written(reply, &summary.path, summary.bytes);
+            None
+        }
+        Err(_) => agent.directory.as_ref().map(|directory| directory.path().to_owned()),
+    };
+    if keep.is_none()
+        && let Some(directory) = &agent.directory
+    {
+        directory.remove();
+    }
+    let left = leave(agent, jni, reply);
+    reply.put("total_ms", begin.elapsed().as_millis());
+    match (result, keep) {
+        (Ok(_), _) => left,
+        (Err(error), Some(path)) => Err(format!(
+            "no profile was written: {error}; the recording stays in {0}; write it with: cprof recover {0}",
+            path.display()
+        )),
+        (Err(error), None) => Err(format!("no profile was written: {error}")),
+    }
+}
+
+/// Counts no more and undoes what was done to the JVM.
+fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
+    let jvmti = agent.jvmti;
+    let attached = agent.attached.as_ref().ok_or("cprof was started with this JVM")?;
+    let switched = switch(&agent, jni, false);
+    attached.leaving.store(true, Ordering::Release);
+    let runtime = agent.runtime.load(Ordering::Acquire);
+    if jni.ask_static(runtime, c"detach", c"()V", std::ptr::null_mut()).is_none() {
+        message("the native methods that hidden classes pass stay bound to cprof, which changes nothing there any more");
+    }
+    attached.switched.restore();
+    let woven: Vec<jclass> = jvmti
+        .loaded_classes()
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|&class| (agent.classes.is_woven(class) || agent.classes.is_api(class)) && jvmti.is_modifiable(class))
+        .collect();
+    let outcome = retransform::all(jvmti, &woven);
+    reply.put("restored_classes", woven.len() - outcome.refused.len()).put("pause_ms", outcome.longest.as_millis());
+    for (class, error) in &outcome.refused {
+        let name = jvmti.class_signature(*class).unwrap_or_default();
+        reply.put("not_restored", format!("{}: {error}", name.trim_matches(['L', ';'])));
+    }
+    let leftovers = agent.classes.leave(jni);
+    reply.put("hidden_classes_left", leftovers.len());
+    leftovers::keep(leftovers);
+    let quiet = frames::runtime_is_left(&agent, jni);
+    // No event is wanted any more; an error here only means that the environment is invalid already.
+    let _ = hooks::enable_late(jvmti, false);
+    Agent::set(None);
+    let _ = jvmti.dispose();
+    if !quiet {
+        // A thread may still read the tree: better its memory is never freed.
+        std::mem::forget(agent.arena.clone());
+        message("a thread stands still in the middle of cprof's code: the memory of the tree stays in use");
+    }
+    switched
+}

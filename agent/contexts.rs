@@ -1,0 +1,182 @@
+//! Where a thread's context is: in fields that were added to `java.lang.Thread` at launch, or, in a running JVM, in a table of slots.
+
+use crate::jni::Jni;
+use cprof_instrument::abi::{self, slot};
+use jni_sys::jobject;
+use std::ffi::CString;
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One word of a context.
+#[derive(Debug, Clone, Copy)]
+pub enum Word {
+    /// The current node's address.
+    Node,
+    /// The address of the leased tree's root.
+    Tree,
+    /// What the simulation of method caches keeps.
+    Cache,
+}
+
+/// Where contexts are.
+#[derive(Clone, Copy)]
+pub enum Contexts {
+    /// In fields of `Thread`.
+    Fields,
+    /// In a table.
+    Slots(&'static Slots),
+}
+
+impl Contexts {
+    /// A word of a thread's context; 0 when it has none. The thread may change it meanwhile, unless it is stopped.
+    pub fn get(&self, jni: Jni, thread: jobject, word: Word) -> Option<u64> {
+        match self {
+            Contexts::Fields => field(jni, thread, name(word)).map(|value| value as u64),
+            Contexts::Slots(slots) => {
+                let id = field(jni, thread, slot::KEY)? as u64;
+                Some(slots.find(id).map_or(0, |at| slots.word(at, word).load(Ordering::Acquire)))
+            }
+        }
+    }
+
+    /// Sets a word of the context of the current thread, or of one that is stopped.
+    pub fn set(&self, jni: Jni, thread: jobject, word: Word, value: u64) -> Option<()> {
+        match self {
+            Contexts::Fields => {
+                let class = jni.class_of(thread);
+                let field = jni.field(class, &CString::new(name(word)).ok()?, c"J")?;
+                jni.set_long_field(thread, field, value as i64);
+                jni.forget(class);
+            }
+            Contexts::Slots(slots) => {
+                let id = field(jni, thread, slot::KEY)? as u64;
+                let at = slots.find(id).or_else(|| slots.claim(id))?;
+                slots.word(at, word).store(value, Ordering::Release);
+            }
+        }
+        Some(())
+    }
+}
+
+fn name(word: Word) -> &'static str {
+    match word {
+        Word::Node => abi::THREAD_NODE,
+        Word::Tree => abi::THREAD_TREE,
+        Word::Cache => abi::THREAD_CACHE,
+    }
+}
+
+/// A field of `java.lang.Thread`, found through a thread rather than by the class's name, for which the JVM would ask the
+/// application's class loader.
+fn field(jni: Jni, thread: jobject, name: &str) -> Option<i64> {
+    let class = jni.class_of(thread);
+    let field = jni.field(class, &CString::new(name).ok()?, c"J");
+    jni.forget(class);
+    Some(jni.long_field(thread, field?))
+}
+
+/// The table, shaped as `cprof_instrument::abi::slot` says. Pages that no thread has used take no memory.
+pub struct Slots(NonNull<u8>);
+
+// SAFETY: the mapping lives as long as the process, and its words are only touched through atomics here.
+unsafe impl Send for Slots {}
+// SAFETY: as above.
+unsafe impl Sync for Slots {}
+
+impl Slots {
+    /// An empty table.
+    ///
+    /// # Errors
+    /// No address space.
+    pub fn new() -> io::Result<Slots> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let base =
+            unsafe { libc::mmap(std::ptr::null_mut(), slot::TABLE as usize, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Slots(NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?))
+    }
+
+    /// Empties the table, for an arena at this address. Nothing counts meanwhile.
+    pub fn begin(&self, arena: u64) {
+        // SAFETY: the whole of our own mapping; it reads as zeros afterwards (madvise(2), private anonymous memory).
+        unsafe { libc::madvise(self.0.as_ptr().cast(), slot::TABLE as usize, libc::MADV_DONTNEED) };
+        // A free slot with id 0 would be taken for that of a thread that has no id yet.
+        self.at(0).store(u64::MAX, Ordering::Release);
+        self.at(slot::NONE * slot::SIZE + slot::NODE).store(arena + abi::header::EARLY, Ordering::Release);
+    }
+
+    /// The address of its first byte.
+    pub fn base(&self) -> u64 {
+        self.0.as_ptr() as u64
+    }
+
+    fn at(&self, at: u64) -> &AtomicU64 {
+        assert!(at.is_multiple_of(8) && at < slot::TABLE, "byte {at} is not in the table of contexts");
+        // SAFETY: aligned and inside the mapping; atomics may race with the runtime's accesses.
+        unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(at as usize).cast()) }
+    }
+
+    fn word(&self, slot: u64, word: Word) -> &AtomicU64 {
+        self.at(slot
+            + match word {
+                Word::Node => slot::NODE,
+                Word::Tree => slot::TREE,
+                Word::Cache => slot::CACHE,
+            })
+    }
+
+    /// The places where a thread's slot may be.
+    fn places(id: u64) -> impl Iterator<Item = u64> {
+        (0..slot::WINDOW).map(move |i| (id.wrapping_add(i) & (slot::COUNT - 1)) * slot::SIZE)
+    }
+
+    fn find(&self, id: u64) -> Option<u64> {
+        if id == 0 {
+            return None;
+        }
+        Slots::places(id).find(|&at| self.at(at).load(Ordering::Acquire) == id)
+    }
+
+    fn claim(&self, id: u64) -> Option<u64> {
+        if id == 0 {
+            return None;
+        }
+        Slots::places(id).find(|&at| self.at(at).compare_exchange(0, id, Ordering::AcqRel, Ordering::Relaxed).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_share_a_place_get_slots_side_by_side() {
+        let slots = Slots::new().unwrap();
+        slots.begin(0x1000);
+        let first = slots.claim(5).unwrap();
+        let second = slots.claim(5 + slot::COUNT).unwrap();
+        assert_eq!((first, second), (5 * slot::SIZE, 6 * slot::SIZE));
+        assert_eq!((slots.find(5), slots.find(5 + slot::COUNT), slots.find(6)), (Some(first), Some(second), None));
+        // The first thread ends; the other keeps its slot.
+        slots.at(first).store(0, Ordering::Release);
+        assert_eq!(slots.find(5 + slot::COUNT), Some(second));
+        assert_eq!(slots.claim(slot::COUNT), Some(slot::SIZE), "slot 0 is nobody's");
+        assert_eq!((slots.find(0), slots.claim(0)), (None, None));
+        slots.begin(0x1000);
+        assert_eq!(slots.find(5 + slot::COUNT), None);
+    }
+
+    #[test]
+    fn a_full_window_is_no_slot() {
+        let slots = Slots::new().unwrap();
+        slots.begin(0x1000);
+        for i in 0..slot::WINDOW {
+            assert!(slots.claim(7 + i * slot::COUNT).is_some());
+        }
+        assert_eq!(slots.claim(7 + slot::WINDOW * slot::COUNT), None);
+    }
+}
