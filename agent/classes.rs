@@ -318,6 +318,11 @@ impl Classes {
         }
     }
 
+    /// Whether a class is a hidden one that was woven.
+    pub fn is_woven_hidden(&self, class: jclass) -> bool {
+        self.jvmti.tag(class).is_ok_and(|tag| tag >= FIRST_CLASS_TAG) && self.is_woven(class)
+    }
+
     /// Whether a loaded class is that of the public API, which the agent replaces.
     pub fn is_api(&self, class: jclass) -> bool {
         self.jvmti

@@ -33,8 +33,7 @@ impl Stopped {
         let others: Vec<jobject> = threads.iter().copied().filter(|&t| !jni.same(t, current)).collect();
         let mut virtual_but = None;
         if with_virtual {
-            // GetAllThreads lists platform threads only.
-            let except = if others.len() == threads.len() { vec![current] } else { Vec::new() };
+            let except = if is_virtual(jvmti, jni, current) { vec![current] } else { Vec::new() };
             if jvmti.suspend_virtual(&except).is_ok() {
                 virtual_but = Some(except);
             }
@@ -64,6 +63,14 @@ impl Drop for Stopped {
             let _ = self.jvmti.resume_virtual(except);
         }
     }
+}
+
+/// Whether a thread is virtual. (That GetAllThreads does not list it says nothing: nor does it list some of the VM's own.)
+fn is_virtual(jvmti: Jvmti, jni: Jni, thread: jobject) -> bool {
+    let class = jni.class_of(thread);
+    let signature = jvmti.class_signature(class).unwrap_or_default();
+    jni.forget(class);
+    signature == "Ljava/lang/VirtualThread;"
 }
 
 /// Translates frames of the VM to frames of the profile.

@@ -1,11 +1,11 @@
 //! What is on the threads' stacks when the agent comes and goes.
 
-use crate::Agent;
 use crate::jni::Jni;
 use crate::jvmti::MethodId;
 use crate::runtime;
 use crate::stacks::Stopped;
-use std::collections::HashMap;
+use crate::{Agent, VIRTUAL_THREADS};
+use std::collections::{HashMap, HashSet};
 use std::thread;
 use std::time::Duration;
 
@@ -41,27 +41,64 @@ fn name(agent: &Agent, method: MethodId) -> Option<String> {
     Some(format!("{}.{name}", class.trim_start_matches('L').trim_end_matches(';').replace('/', ".")))
 }
 
-/// Counting is off: waits until no thread is in the middle of the runtime's code, where it would go on to read the tree. False when
-/// that takes too long.
-pub fn runtime_is_left(agent: &Agent, jni: Jni) -> bool {
+/// The methods of all frames that are older than their class is now.
+pub fn obsolete(agent: &Agent, jni: Jni) -> HashSet<MethodId> {
+    let mut methods = HashSet::new();
+    let stopped = Stopped::all(agent.jvmti, jni, agent.feature >= VIRTUAL_THREADS);
+    for frame in stopped.threads().iter().flat_map(|&thread| agent.jvmti.stack(thread).unwrap_or_default()) {
+        if !methods.contains(&frame.method) && agent.jvmti.is_obsolete(frame.method) {
+            methods.insert(frame.method);
+        }
+    }
+    methods
+}
+
+/// What is still active when counting is off and every class is as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remains {
+    /// No frame knows an address in the arena.
+    Nothing,
+    /// Frames of woven methods, which may write to their nodes when counting is on again, but read nothing there that they rely on.
+    Woven,
+    /// A thread is in the middle of the runtime's code, and goes on to read the tree.
+    Runtime,
+}
+
+/// Waits until no thread is in the runtime's code, but not forever. `before`: the obsolete methods that were active before the first class
+/// was woven.
+pub fn remains(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
     for _ in 0..ATTEMPTS {
-        if !runtime_is_active(agent, jni) {
-            return true;
+        let remains = look(agent, jni, before);
+        if remains != Remains::Runtime {
+            return remains;
         }
         thread::sleep(BETWEEN);
     }
-    false
+    Remains::Runtime
 }
 
-fn runtime_is_active(agent: &Agent, jni: Jni) -> bool {
-    let mut own: HashMap<MethodId, bool> = HashMap::new();
-    let stopped = Stopped::all(agent.jvmti, jni, agent.arena.has_virtual_threads());
-    stopped.threads().iter().any(|&thread| {
-        agent.jvmti.stack(thread).unwrap_or_default().iter().any(|frame| {
-            *own.entry(frame.method).or_insert_with(|| {
-                let class = agent.jvmti.declaring_class(frame.method).and_then(|class| agent.jvmti.class_signature(class));
-                class.is_ok_and(|class| class.strip_prefix('L').and_then(|c| c.strip_suffix(';')).is_some_and(runtime::is_own))
-            })
-        })
-    })
+fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
+    let jvmti = agent.jvmti;
+    let mut known: HashMap<MethodId, Remains> = HashMap::new();
+    let mut all = Remains::Nothing;
+    let stopped = Stopped::all(jvmti, jni, agent.feature >= VIRTUAL_THREADS);
+    for frame in stopped.threads().iter().flat_map(|&thread| jvmti.stack(thread).unwrap_or_default()) {
+        let one = *known.entry(frame.method).or_insert_with(|| {
+            let Ok(class) = jvmti.declaring_class(frame.method) else { return Remains::Woven };
+            let signature = jvmti.class_signature(class).unwrap_or_default();
+            if signature.strip_prefix('L').and_then(|c| c.strip_suffix(';')).is_some_and(runtime::is_own) {
+                Remains::Runtime
+            } else if agent.classes.is_woven_hidden(class) || jvmti.is_obsolete(frame.method) && !before.contains(&frame.method) {
+                Remains::Woven
+            } else {
+                Remains::Nothing
+            }
+        });
+        match one {
+            Remains::Runtime => return one,
+            Remains::Woven => all = one,
+            Remains::Nothing => {}
+        }
+    }
+    all
 }

@@ -1,5 +1,6 @@
 //! Coming into a running JVM, and leaving it.
 
+use super::frames::Remains;
 use super::method_ids::Methods;
 use super::request::Reply;
 use super::{frames, leftovers, notices, retransform, runtime_classes, written};
@@ -8,11 +9,12 @@ use crate::classes::Classes;
 use crate::contexts::{Contexts, Slots};
 use crate::flags::{self, Switched};
 use crate::jni::Jni;
-use crate::jvmti::Jvmti;
+use crate::jvmti::{Jvmti, MethodId};
 use crate::options::Options;
 use crate::{Agent, feature, hooks, message, now_ms, recording, runtime};
 use cprof_profile::recording::log::Entry;
 use jni_sys::{JavaVM, jclass};
+use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -25,7 +27,14 @@ pub struct Attached {
     methods: Option<Methods>,
     /// Classes pass the hook unchanged: the agent leaves.
     leaving: AtomicBool,
+    /// The obsolete methods that were active before counting began.
+    before: Mutex<HashSet<MethodId>>,
 }
+
+// SAFETY: a jmethodID may be used from any thread.
+unsafe impl Send for Attached {}
+// SAFETY: as above.
+unsafe impl Sync for Attached {}
 
 impl Attached {
     /// Makes a class's intrinsic methods run as bytecode.
@@ -117,7 +126,7 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         Ok(Arc::new(Agent {
             caches: Caches::new(arena.clone(), &options.caches),
             contexts,
-            attached: Some(Attached { switched, methods, leaving: AtomicBool::new(false) }),
+            attached: Some(Attached { switched, methods, leaving: AtomicBool::new(false), before: Mutex::default() }),
             pauses: Mutex::default(),
             finished: Mutex::default(),
             runtime: AtomicPtr::new(runtime),
@@ -185,6 +194,9 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         }
     }
     let outcome = retransform::all(jvmti, &classes);
+    if let Some(attached) = &agent.attached {
+        *crate::lock(&attached.before) = frames::obsolete(agent, jni);
+    }
     for (class, error) in outcome.refused {
         let name = jvmti.class_signature(class).unwrap_or_default();
         agent.classes.not_covered(name.trim_matches(['L', ';']), &format!("the JVM refuses the woven class: {error}"));
@@ -291,15 +303,21 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     let leftovers = agent.classes.leave(jni);
     reply.put("hidden_classes_left", leftovers.len());
     leftovers::keep(leftovers);
-    let quiet = frames::runtime_is_left(&agent, jni);
+    let remains =
+        if outcome.refused.is_empty() { frames::remains(&agent, jni, &crate::lock(&attached.before)) } else { Remains::Runtime };
     // No event is wanted any more; an error here only means that the environment is invalid already.
     let _ = hooks::enable_late(jvmti, false);
     Agent::set(None);
     let _ = jvmti.dispose();
-    if !quiet {
-        // A thread may still read the tree: better its memory is never freed.
-        std::mem::forget(agent.arena.clone());
-        message("a thread stands still in the middle of cprof's code: the memory of the tree stays in use");
+    match remains {
+        // SAFETY: counting is off, and that no such frame is active was just seen, with all threads stopped.
+        Remains::Nothing => unsafe { agent.arena.forget() },
+        Remains::Woven => {}
+        Remains::Runtime => {
+            // A thread may still read the tree: better its memory is never freed.
+            std::mem::forget(agent.arena.clone());
+            message("code of cprof's is still active or could not be taken away: the memory of the tree stays in use");
+        }
     }
     switched
 }

@@ -157,6 +157,7 @@ public final class CProfRuntime {
         Unsafe u = Unsafe.getUnsafe();
         tid = u.objectFieldOffset(Thread.class, "tid");
         configure(u);
+        link();
         hook0(ClassLoader.class, true);
         bound = true;
     }
@@ -245,10 +246,15 @@ public final class CProfRuntime {
 
     /** Called by the agent, on a muted thread, when the VM can look natives up. */
     private static void bind() {
-        grow0(0);
-        simulate0(0, 0);
+        link();
         hide();
         bound = true;
+    }
+
+    /** The first call of a native method runs Java code to find it, which must not happen in the middle of woven code. */
+    private static void link() {
+        grow0(0);
+        simulate0(0, 0);
     }
 
     /**
