@@ -26,7 +26,7 @@ import jdk.internal.vm.annotation.Stable;
 public final class CProfRuntime {
     @Stable static boolean on;
     @Stable static Unsafe unsafe;
-    @Stable static long node, tree, cache, nameOffset, valueOffset, coderOffset;
+    @Stable static long node, tree, cache, nameOffset, valueOffset, coderOffset, continuationOffset, doneOffset;
     @Stable static int sites, fold, roots, maxNodes, virtual, depth, caches, blockSize, blocks, lanes;
     /** 2: the agent came into a running JVM, and contexts are in {@link CProfSlots} and not in fields of Thread. */
     @Stable static int attached;
@@ -191,6 +191,10 @@ public final class CProfRuntime {
         nameOffset = u.objectFieldOffset(Thread.class, "name");
         valueOffset = u.objectFieldOffset(String.class, "value");
         coderOffset = u.objectFieldOffset(String.class, "coder");
+        if (virtual == 2) {
+            continuationOffset = u.objectFieldOffset(VirtualThread.class, "cont");
+            doneOffset = u.objectFieldOffset(jdk.internal.vm.Continuation.class, "done");
+        }
         unsafe = u;
     }
 

@@ -14,7 +14,8 @@ import jdk.internal.vm.annotation.Hidden;
  * or close behind it when a thread with an id some million away has that. A thread gives its slot back when it ends.
  *
  * <p>A slot: the id of the thread that has it (0: free), and what are the fields otherwise. Behind the table are two more, for a thread
- * that can have none: what it reads is the node that is current before counting is on, and what it writes nobody reads.
+ * that has none, before its first call, say, or after its last: what it reads is the node that is current before counting is on, and what it
+ * writes nobody reads.
  */
 final class CProfSlots {
     private static final int NONE = SLOT_COUNT, NONE_WRITTEN = SLOT_COUNT + 1;
@@ -64,9 +65,18 @@ final class CProfSlots {
         return attached == 2 && (n < BASE || n >= END);
     }
 
-    /** Whether the thread has a slot. A thread that attaches by JNI has no id while its object is made. */
-    @Hidden static boolean has(Unsafe u, Thread t) {
-        return slot(u, t, NONE) != at(NONE);
+    /** Gives the thread a slot. False: none is free, or a thread that attaches by JNI has no id while its object is made. */
+    @Hidden static boolean claim(Unsafe u, Thread t) {
+        long id = u.getLong(t, tid);
+        if (id == 0) return false;
+        if (slot(u, t, NONE) != at(NONE)) return true;
+        for (int i = 0; i < SLOT_WINDOW; i++) {
+            long slot = at(id + i & SLOT_COUNT - 1);
+            // Nobody else asks for this thread's slot, but the agent while the thread stands still.
+            if (u.getLong(null, slot) == 0 && u.compareAndSetLong(null, slot, 0, id)) return true;
+        }
+        CProfTree.lost(u);
+        return false;
     }
 
     /** The thread has no context any more. */
@@ -92,19 +102,13 @@ final class CProfSlots {
         return u.getLong(null, slot) == id ? slot : find(u, id, none);
     }
 
-    /** The slot of a thread that is not in its first place: another one, a new one, or none. */
+    /** The slot of a thread that is not in its first place: another one, or none. */
     @DontInline @Hidden private static long find(Unsafe u, long id, int none) {
         if (id == 0) return at(none);
         for (int i = 1; i < SLOT_WINDOW; i++) {
             long slot = at(id + i & SLOT_COUNT - 1);
             if (u.getLong(null, slot) == id) return slot;
         }
-        for (int i = 0; i < SLOT_WINDOW; i++) {
-            long slot = at(id + i & SLOT_COUNT - 1);
-            // Nobody else asks for this thread's slot, but the agent while the thread stands still.
-            if (u.getLong(null, slot) == 0 && u.compareAndSetLong(null, slot, 0, id)) return slot;
-        }
-        if (none == NONE) CProfTree.lost(u);
         return at(none);
     }
 }

@@ -22,7 +22,7 @@ final class CProfThreads {
         Unsafe u = unsafe;
         long r = CProfSlots.tree(u, t);
         if (r == 0) {
-            if (attached == 2 && !CProfSlots.has(u, t)) return JUNK_NODE;
+            if (virtual == 2 && ended(u, t) || attached == 2 && !CProfSlots.claim(u, t)) return JUNK_NODE;
             Object name = u.getReferenceVolatile(t, nameOffset);
             int hash = nameHash(u, name);
             r = take(u, hash);
@@ -35,6 +35,16 @@ final class CProfThreads {
         }
         CProfSlots.publish(u, t, r);
         return r;
+    }
+
+    /**
+     * Whether this is a virtual thread that has run to its end. Continuation.run calls woven methods before the carrier is the current
+     * thread again, and nothing would give a tree back that was leased there.
+     */
+    @Hidden private static boolean ended(Unsafe u, Thread t) {
+        if (!(t instanceof VirtualThread)) return false;
+        Object continuation = u.getReference(t, continuationOffset);
+        return continuation != null && u.getBoolean(continuation, doneOffset);
     }
 
     /** Takes a thread's tree back: another thread may have it. */
