@@ -3,6 +3,7 @@
 //! - [`jdk`]: the JDKs of this machine
 //! - [`build`]: compiles the oracle, `programs/` and the native library they use
 //! - [`assemble`]: class files that javac does not write
+//! - [`attach`]: a running JVM, and commands to the agent in it
 //! - [`caches`], [`processor`]: method caches, and the cycles a processor takes, simulated from what the oracle saw
 //! - [`compare`]: runs a program in all ways and compares
 //! - [`live`]: JVMs that are looked at, and ended, from outside
@@ -13,6 +14,7 @@
 //! - [`run`]: programs under the oracle, under cprof, and under neither
 
 pub mod assemble;
+pub mod attach;
 pub mod build;
 pub mod caches;
 pub mod compare;

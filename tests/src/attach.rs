@@ -1,0 +1,128 @@
+//! A JVM that runs already, and commands to the agent in it by HotSpot's attach protocol.
+
+use crate::OrFail;
+use crate::build;
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a JVM may take for anything asked of it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running program that reads requests and prints a line for each.
+pub struct Running {
+    child: Child,
+    requests: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    directory: PathBuf,
+    commands: u32,
+}
+
+/// The answer to a command, by key.
+pub type Answer = HashMap<String, String>;
+
+impl Running {
+    /// Starts a program, which prints "ready" first. `directory`: for files.
+    pub fn start(mut java: Command, directory: &Path) -> Running {
+        let mut child = java
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .or_fail(format_args!("starting {java:?}"));
+        let requests = child.stdin.take();
+        let answers = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut running = Running { child, requests, answers, directory: directory.to_owned(), commands: 0 };
+        assert_eq!(running.line(), "ready");
+        running
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.answers.read_line(&mut line).or_fail("reading what the program prints");
+        line.trim_end().to_owned()
+    }
+
+    /// Sends a line and answers the one that comes back.
+    pub fn ask(&mut self, request: &str) -> String {
+        let to = self.requests.as_mut().expect("it has not been ended");
+        writeln!(to, "{request}").or_fail("sending a request");
+        self.line()
+    }
+
+    /// Sends a command to the agent.
+    pub fn command(&mut self, text: &str) -> Answer {
+        self.commands += 1;
+        let reply = self.directory.join(format!("reply-{}", self.commands));
+        let comma = if text.is_empty() { "" } else { "," };
+        let options = format!("{text}{comma}reply={}", reply.display());
+        let said = load(self.child.id(), &build::agent(), &options);
+        let text = std::fs::read_to_string(&reply).or_fail(format_args!("no reply to {options}; the JVM said {said:?}"));
+        std::fs::remove_file(&reply).or_fail(reply.display());
+        let mut answer = Answer::new();
+        for line in text.lines() {
+            let (key, value) = line.split_once(": ").unwrap_or((line, ""));
+            answer.entry(key.to_owned()).or_insert_with(|| value.to_owned());
+        }
+        answer
+    }
+
+    /// A field of the process's status in kB, or a plain number.
+    pub fn status(&self, field: &str) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).or_fail("reading its status");
+        let line = text.lines().find(|line| line.starts_with(field)).unwrap_or_else(|| panic!("no {field}"));
+        line.split_whitespace().nth(1).expect("a value").parse().or_fail(line)
+    }
+
+    /// The files that it has open.
+    pub fn files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).or_fail("reading its files").count()
+    }
+
+    /// Ends the program; answers what else it printed on stdout, and what on stderr that was not the JVM's warning of a dynamic agent.
+    pub fn end(mut self) -> (String, String) {
+        self.requests = None;
+        let (mut stdout, mut stderr) = (String::new(), String::new());
+        self.answers.read_to_string(&mut stdout).or_fail("reading what the program prints");
+        self.child.stderr.take().expect("it is piped").read_to_string(&mut stderr).or_fail("reading its errors");
+        let status = self.child.wait().or_fail("waiting for the program");
+        assert!(status.success(), "{status}: {stderr}");
+        let lines: Vec<&str> = stderr.lines().filter(|line| !line.starts_with("WARNING: ")).collect();
+        (stdout, lines.join("\n"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended already, unless a test failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Loads an agent library into a JVM of this user (attachListener_linux.cpp): a file in its working directory and SIGQUIT make it listen.
+fn load(pid: u32, library: &Path, options: &str) -> String {
+    let socket = format!("/tmp/.java_pid{pid}");
+    if !Path::new(&socket).exists() {
+        let trigger = format!("/proc/{pid}/cwd/.attach_pid{pid}");
+        std::fs::write(&trigger, "").or_fail(&trigger);
+        // SAFETY: kill has no memory to misuse; the child has not been waited for, so the pid is its own.
+        assert_eq!(unsafe { libc::kill(pid as i32, libc::SIGQUIT) }, 0);
+        let begin = Instant::now();
+        while !Path::new(&socket).exists() {
+            assert!(begin.elapsed() < PATIENCE, "the JVM does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::fs::remove_file(&trigger).or_fail(&trigger);
+    }
+    let mut stream = UnixStream::connect(&socket).or_fail(&socket);
+    stream.set_read_timeout(Some(PATIENCE)).or_fail("setting a timeout");
+    let request = format!("1\0load\0{}\0true\0{options}\0", library.display());
+    stream.write_all(request.as_bytes()).or_fail("sending the command");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).or_fail("waiting for the JVM");
+    answer
+}

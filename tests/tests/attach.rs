@@ -1,0 +1,143 @@
+//! Attaching to a running JVM: after it, every context below the request method is counted as if the agent had been there from the start.
+
+use cprof_tests::attach::Running;
+use cprof_tests::build;
+use cprof_tests::run::{self, Bench, Report};
+use cprof_tests::tree::Tree;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ROOT: &str = "root=Serve.request";
+const REQUESTS: &str = "25 12";
+
+fn java(bench: &Bench, agent: Option<&str>, how: &str) -> Command {
+    let mut java = bench.jdk.command("java");
+    if let Some(options) = agent {
+        java.arg(format!("-agentpath:{}={options}", build::agent().display()));
+    }
+    java.args(["-Xmx128m", "-cp", &bench.built.class_path, "Serve"]);
+    if !how.is_empty() {
+        java.arg(how);
+    }
+    java
+}
+
+/// What these requests cost when the JVM was started with the agent.
+fn launched(bench: &Bench, directory: &Path, how: &str) -> Tree {
+    let out = directory.join("launched.cprof");
+    let mut running = Running::start(java(bench, Some(&format!("{ROOT},quiet,out={}", out.display())), how), directory);
+    running.ask(REQUESTS);
+    assert_eq!(running.end(), (String::new(), String::new()));
+    Report::read(&out).tree
+}
+
+fn assert_ok(answer: &cprof_tests::attach::Answer) {
+    assert_eq!(answer.get("error"), None, "{answer:?}");
+}
+
+/// Attaches, has the requests served, detaches, and compares.
+fn round(running: &mut Running, out: &PathBuf, expected: &Tree) {
+    let answer = running.command(&format!("{ROOT},out={}", out.display()));
+    assert_ok(&answer);
+    assert!(answer["covered_classes"].parse::<u32>().is_ok_and(|n| n > 300), "{answer:?}");
+    running.ask(REQUESTS);
+    assert_ok(&running.command("command=detach"));
+    let tree = Report::read(out).tree;
+    assert!(!tree.is_empty());
+    assert_eq!(tree.difference("attached", expected, "launched"), None);
+}
+
+fn equal_to_launched(how: &str, oldest: u32) {
+    for bench in run::benches().into_iter().filter(|bench| bench.jdk.feature >= oldest) {
+        let directory = build::fresh(&format!("attach-{how}-{}", bench.jdk.feature));
+        let expected = launched(&bench, &directory, how);
+        let mut running = Running::start(java(&bench, None, how), &directory);
+        running.ask("2000 12");
+        for i in 0..3 {
+            round(&mut running, &directory.join(format!("attached-{i}.cprof")), &expected);
+            // With the original code in between, compiled anew.
+            running.ask("2000 12");
+        }
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}
+
+#[test]
+fn requests_count_as_at_launch() {
+    equal_to_launched("", 17);
+}
+
+#[test]
+fn requests_in_threads_that_end_count_as_at_launch() {
+    equal_to_launched("threads", 17);
+}
+
+#[test]
+fn requests_in_virtual_threads_count_as_at_launch() {
+    equal_to_launched("virtual", 21);
+}
+
+#[test]
+fn snapshots_are_taken_while_it_counts() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("attach-snapshot-{}", bench.jdk.feature));
+        let mut running = Running::start(java(&bench, None, ""), &directory);
+        assert_eq!(running.command("command=status")["state"], "detached");
+        let (now, end) = (directory.join("now.cprof"), directory.join("end.cprof"));
+        assert_ok(&running.command(&format!("{ROOT},out={}", end.display())));
+        assert_eq!(running.command("command=status")["state"], "attached");
+        running.ask("10 12");
+        assert_ok(&running.command(&format!("command=snapshot,out={}", now.display())));
+        running.ask("5 12");
+        // The JVM ends with the agent in it.
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+        let calls = |file: &Path| Report::read(file).tree.of_method("Serve.request(I)I").calls;
+        assert_eq!((calls(&now), calls(&end)), (10, 15));
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_the_reply_alone() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("attach-errors-{}", bench.jdk.feature));
+        let mut running = Running::start(java(&bench, None, ""), &directory);
+        let mut error = |text: &str| running.command(text).remove("error").unwrap_or_else(|| panic!("{text} was done"));
+        assert!(error("command=detach").contains("not attached"));
+        assert!(error("command=fly").contains("detach, snapshot and status"));
+        assert!(error("colour=red").contains("colour"));
+        assert_ok(&running.command(&format!("out={}", directory.join("a.cprof").display())));
+        let twice = running.command("sites=on");
+        assert!(twice["error"].contains("already") && twice["error"].contains("detach"), "{twice:?}");
+        let nowhere = running.command("command=detach,out=/nonexistent/a.cprof");
+        assert!(nowhere["error"].contains("/nonexistent/a.cprof") && nowhere["error"].contains("cprof recover"), "{nowhere:?}");
+        let recording = nowhere["error"].rsplit(' ').next().expect("a path").to_owned();
+        assert_eq!(running.command("command=status")["state"], "detached");
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+        std::fs::remove_dir_all(&recording).expect("the recording was left");
+    }
+}
+
+/// Memory that every round takes and none gives back would be many times as much after twenty.
+#[test]
+fn rounds_do_not_add_up() {
+    const ROUNDS: u64 = 20;
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("attach-rounds-{}", bench.jdk.feature));
+        let out = directory.join("round.cprof");
+        let mut running = Running::start(java(&bench, None, "threads"), &directory);
+        let mut first = None;
+        for _ in 0..ROUNDS {
+            assert_ok(&running.command(&format!("{ROOT},out={}", out.display())));
+            running.ask("50 12");
+            assert_ok(&running.command("command=detach"));
+            running.ask("50 12");
+            first.get_or_insert_with(|| (running.status("VmRSS"), running.files(), running.status("Threads")));
+        }
+        let (memory, files, threads) = first.expect("there was a round");
+        let grown = running.status("VmRSS").saturating_sub(memory);
+        assert!(grown < ROUNDS * 3000, "JDK {}: {grown} kB more after {ROUNDS} rounds", bench.jdk.feature);
+        assert!(running.files() <= files + 2, "{} files, {files} after the first round", running.files());
+        assert!(running.status("Threads") <= threads + 4, "JDK {}", bench.jdk.feature);
+        assert_eq!(running.end(), (String::new(), String::new()));
+    }
+}
