@@ -14,7 +14,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Bytes of chunks that are ready before the VM can call [`Arena::grow`]: several times what booting takes, and no more, as
 /// the kernel clears them while the VM waits.
@@ -34,8 +34,6 @@ pub struct Arena {
     file: Option<File>,
     /// Bytes ready: of the whole from 0 (without the method table), and of the method table.
     ready: Mutex<Ready>,
-    /// No frame of a woven method is active any more that might know an address in it.
-    forgotten: AtomicBool,
 }
 
 struct Ready {
@@ -76,7 +74,7 @@ impl Arena {
         }
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         let ready = Ready { chunks: abi::CHUNKS + first_step, table: 0, private: file.is_none() };
-        let arena = Arena { base, reserved, file, ready: Mutex::new(ready), forgotten: AtomicBool::new(false) };
+        let arena = Arena { base, reserved, file, ready: Mutex::new(ready) };
         arena.allocate(0, abi::METHODS)?;
         arena.allocate(abi::CHUNKS, first_step)?;
         arena.write_header(options, soft_limit, first_step);
@@ -128,15 +126,6 @@ impl Arena {
     /// The address behind its last byte.
     pub fn end(&self) -> u64 {
         self.base() + self.reserved
-    }
-
-    /// The mapping may go with its last owner.
-    ///
-    /// # Safety
-    /// Counting is off, and no frame of any thread is of a woven method or of the runtime, so that nothing in the JVM will touch an address
-    /// in the arena.
-    pub unsafe fn forget(&self) {
-        self.forgotten.store(true, Ordering::Release);
     }
 
     /// What the method table says of a method: its counters, whether it is a leaf, and the length of its code.
@@ -278,14 +267,11 @@ impl Arena {
 }
 
 /// The recording has ended, but woven methods that are still active hold addresses of their nodes: what they write there must go
-/// somewhere. So the address space stays taken, as private memory that takes none until it is written, while the file's pages are freed;
-/// unless there are no such methods.
+/// somewhere. So the address space stays taken, as private memory that takes none until it is written, while the file's pages are freed.
+/// `crate::attach::retired` gives it back.
 impl Drop for Arena {
     fn drop(&mut self) {
-        if self.forgotten.load(Ordering::Acquire) {
-            // SAFETY: our own mapping, of which nobody knows an address any more: this is the last owner, and `forget` was called.
-            unsafe { libc::munmap(self.base.as_ptr().cast(), self.reserved as usize) };
-        } else if !self.make_private(0..self.reserved) {
+        if !self.make_private(0..self.reserved) {
             // The pages of the file at least. A full file system would then end the process at a late write; there is no other way.
             // SAFETY: our own mapping; what is in it is nobody's any more.
             unsafe { libc::madvise(self.base.as_ptr().cast(), self.reserved as usize, libc::MADV_REMOVE) };

@@ -72,12 +72,17 @@ impl<'a> Jni<'a> {
 
     /// The object of such a reference, if it is still alive; if not, the reference is given back.
     pub fn watched(self, reference: jobject) -> Option<jobject> {
-        let object = call!(self, v1_2, NewLocalRef, reference);
-        if object.is_null() {
+        let object = self.local(reference);
+        if object.is_none() {
             call!(self, v1_2, DeleteWeakGlobalRef, reference);
-            return None;
         }
-        Some(object)
+        object
+    }
+
+    /// As [`Jni::watched`]; the reference stays.
+    pub fn local(self, reference: jobject) -> Option<jobject> {
+        let object = call!(self, v1_2, NewLocalRef, reference);
+        if object.is_null() { None } else { Some(object) }
     }
 
     /// A class of the boot loader. Outside of methods of such classes the VM asks the application's loader first.

@@ -54,51 +54,48 @@ pub fn obsolete(agent: &Agent, jni: Jni) -> HashSet<MethodId> {
 }
 
 /// What is still active when counting is off and every class is as it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remains {
-    /// No frame knows an address in the arena.
-    Nothing,
-    /// Frames of woven methods, which may write to their nodes when counting is on again, but read nothing there that they rely on.
-    Woven,
+pub struct Remains {
     /// A thread is in the middle of the runtime's code, and goes on to read the tree.
-    Runtime,
+    pub runtime: bool,
+    /// Woven methods with active frames, which may write to their nodes when counting is on again, but read nothing there that they rely on.
+    pub woven: HashSet<MethodId>,
+    /// All methods with active frames.
+    pub all: HashSet<MethodId>,
 }
 
 /// Waits until no thread is in the runtime's code, but not forever. `before`: the obsolete methods that were active before the first class
 /// was woven.
 pub fn remains(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
+    let mut remains = look(agent, jni, before);
     for _ in 0..ATTEMPTS {
-        let remains = look(agent, jni, before);
-        if remains != Remains::Runtime {
-            return remains;
+        if !remains.runtime {
+            break;
         }
         thread::sleep(BETWEEN);
+        remains = look(agent, jni, before);
     }
-    Remains::Runtime
+    remains
 }
 
 fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
     let jvmti = agent.jvmti;
-    let mut known: HashMap<MethodId, Remains> = HashMap::new();
-    let mut all = Remains::Nothing;
+    let mut remains = Remains { runtime: false, woven: HashSet::new(), all: HashSet::new() };
     let stopped = Stopped::all(jvmti, jni, agent.feature >= VIRTUAL_THREADS);
     for frame in stopped.threads().iter().flat_map(|&thread| jvmti.stack(thread).unwrap_or_default()) {
-        let one = *known.entry(frame.method).or_insert_with(|| {
-            let Ok(class) = jvmti.declaring_class(frame.method) else { return Remains::Woven };
-            let signature = jvmti.class_signature(class).unwrap_or_default();
-            if signature.strip_prefix('L').and_then(|c| c.strip_suffix(';')).is_some_and(runtime::is_own) {
-                Remains::Runtime
-            } else if agent.classes.is_woven_hidden(class) || jvmti.is_obsolete(frame.method) && !before.contains(&frame.method) {
-                Remains::Woven
-            } else {
-                Remains::Nothing
-            }
-        });
-        match one {
-            Remains::Runtime => return one,
-            Remains::Woven => all = one,
-            Remains::Nothing => {}
+        let method = frame.method;
+        if !remains.all.insert(method) {
+            continue;
+        }
+        // An error means that nothing is known of it.
+        let class = jvmti.declaring_class(method).ok();
+        let signature = class.and_then(|class| jvmti.class_signature(class).ok()).unwrap_or_default();
+        if signature.strip_prefix('L').and_then(|c| c.strip_suffix(';')).is_some_and(runtime::is_own) {
+            remains.runtime = true;
+        } else if class.is_none_or(|class| agent.classes.is_woven_hidden(class))
+            || jvmti.is_obsolete(method) && !before.contains(&method)
+        {
+            remains.woven.insert(method);
         }
     }
-    all
+    remains
 }

@@ -1,6 +1,8 @@
 //! What stays in the JVM when the agent leaves: hidden classes cannot be changed back, so those that were woven go on calling the
 //! runtime, which does nothing then. When the agent comes back they count again, under the method ids they have.
 
+use crate::jni::Jni;
+use crate::jvmti::{Jvmti, MethodId};
 use crate::lock;
 use cprof_instrument::Level;
 use jni_sys::jobject;
@@ -47,6 +49,16 @@ pub struct Leftover {
     pub methods: Vec<WovenMethod>,
     /// As in the class log.
     pub skipped: Vec<(u16, String)>,
+}
+
+impl Leftover {
+    /// Its methods, if it is still there.
+    pub fn method_ids(&self, jvmti: Jvmti, jni: Jni) -> Vec<MethodId> {
+        let Some(class) = jni.local(self.class) else { return Vec::new() };
+        let methods = jvmti.class_methods(class).unwrap_or_default();
+        jni.forget(class);
+        methods
+    }
 }
 
 // SAFETY: as for HiddenClass.

@@ -3,7 +3,7 @@
 //! Coming: everything is woven while counting is off, then one write switches it on. Leaving is the reverse. `docs/design.md` says what
 //! can be covered and why it is done this way. The rooms: [`request`], what is asked; [`session`], coming and leaving;
 //! [`runtime_classes`], [`natives`] and [`method_ids`], what is changed in the JVM; [`retransform`] and [`sight`], the way of loaded
-//! classes; [`frames`], what is active meanwhile; [`leftovers`], what stays; [`notices`], what there is to say.
+//! classes; [`frames`], what is active meanwhile; [`leftovers`] and [`retired`], what stays; [`notices`], what there is to say.
 
 mod frames;
 pub mod leftovers;
@@ -11,6 +11,7 @@ mod method_ids;
 pub mod natives;
 pub mod notices;
 mod request;
+mod retired;
 pub mod retransform;
 mod runtime_classes;
 mod session;

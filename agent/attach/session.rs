@@ -1,9 +1,8 @@
 //! Coming into a running JVM, and leaving it.
 
-use super::frames::Remains;
 use super::method_ids::Methods;
 use super::request::Reply;
-use super::{frames, leftovers, notices, retransform, runtime_classes, written};
+use super::{frames, leftovers, notices, retired, retransform, runtime_classes, written};
 use crate::caches::Caches;
 use crate::classes::Classes;
 use crate::contexts::{Contexts, Slots};
@@ -300,24 +299,26 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         let name = jvmti.class_signature(*class).unwrap_or_default();
         reply.put("not_restored", format!("{}: {error}", name.trim_matches(['L', ';'])));
     }
+    let mut remains = frames::remains(&agent, jni, &crate::lock(&attached.before));
+    // What could not be taken away goes on calling the runtime.
+    remains.runtime |= !outcome.refused.is_empty();
+    // SAFETY: counting is off, and these were the frames of all threads while they were stopped. Those that were entered since know no
+    // recording but this one.
+    unsafe { retired::release(&remains.all) };
     let leftovers = agent.classes.leave(jni);
     reply.put("hidden_classes_left", leftovers.len());
+    remains.woven.extend(leftovers.iter().flat_map(|left| left.method_ids(jvmti, jni)));
     leftovers::keep(leftovers);
-    let remains =
-        if outcome.refused.is_empty() { frames::remains(&agent, jni, &crate::lock(&attached.before)) } else { Remains::Runtime };
     // No event is wanted any more; an error here only means that the environment is invalid already.
     let _ = hooks::enable_late(jvmti, false);
     Agent::set(None);
     let _ = jvmti.dispose();
-    match remains {
-        // SAFETY: counting is off, and that no such frame is active was just seen, with all threads stopped.
-        Remains::Nothing => unsafe { agent.arena.forget() },
-        Remains::Woven => {}
-        Remains::Runtime => {
-            // A thread may still read the tree: better its memory is never freed.
-            std::mem::forget(agent.arena.clone());
-            message("code of cprof's is still active or could not be taken away: the memory of the tree stays in use");
-        }
+    if remains.runtime {
+        // A thread may still read the tree: better its memory is never freed.
+        std::mem::forget(agent.arena.clone());
+        message("code of cprof's is still active or could not be taken away: the memory of the tree stays in use");
+    } else {
+        retired::keep(&agent.arena, remains.woven);
     }
     switched
 }
