@@ -4,7 +4,7 @@ use cprof_tests::attach::Running;
 use cprof_tests::build;
 use cprof_tests::run::{self, Bench, Report};
 use cprof_tests::tree::Tree;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 const ROOT: &str = "root=Serve.request";
@@ -36,7 +36,7 @@ fn assert_ok(answer: &cprof_tests::attach::Answer) {
 }
 
 /// Attaches, has the requests served, detaches, and compares.
-fn round(running: &mut Running, out: &PathBuf, expected: &Tree) {
+fn round(running: &mut Running, out: &Path, expected: &Tree) {
     let answer = running.command(&format!("{ROOT},out={}", out.display()));
     assert_ok(&answer);
     assert!(answer["covered_classes"].parse::<u32>().is_ok_and(|n| n > 300), "{answer:?}");
