@@ -1,7 +1,7 @@
 //! Every class on its way into the VM: woven, numbered, and entered in the class log.
 
 use crate::arena::Arena;
-use crate::attach::leftovers::{HiddenClass, Leftover, WovenMethod};
+use crate::attach::leftovers::{HiddenClass, Leftover, WovenFor, WovenMethod};
 use crate::attach::sight::Sight;
 use crate::class_log::ClassLog;
 use crate::colours::Colours;
@@ -142,7 +142,7 @@ impl Classes {
     /// The VM has defined a hidden class: from here on its frames are recognised.
     pub fn defined_hidden(&self, jni: Jni, class: jclass, entry: EntryId) -> Option<()> {
         if self.sight.is_some() {
-            crate::lock(&self.hidden).push(HiddenClass { class: jni.watch(class), entry });
+            crate::lock(&self.hidden).push(HiddenClass { class: jni.watch(class), entry, woven_for: self.weaves_for() });
         }
         self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry)).ok()
     }
@@ -265,12 +265,16 @@ impl Classes {
         self.sight.as_ref().is_none_or(|sight| sight.sees(self.jvmti, jni, loader, tag))
     }
 
+    fn weaves_for(&self) -> WovenFor {
+        WovenFor { sites: self.options.sites, caches: self.options.caches }
+    }
+
     /// The hidden classes of this run that are still there: nothing can change them back.
     pub fn leave(&self, jni: Jni) -> Vec<Leftover> {
         let bytes = self.log.bytes();
         let log = Log::read(&bytes);
         let hidden = std::mem::take(&mut *crate::lock(&self.hidden));
-        let alive = hidden.into_iter().filter_map(|HiddenClass { class, entry }| {
+        let alive = hidden.into_iter().filter_map(|HiddenClass { class, entry, woven_for }| {
             jni.forget(jni.watched(class)?);
             let logged = log.classes.get(entry as usize)?;
             let methods = logged.methods.iter().map(|&(index, id, level)| {
@@ -284,6 +288,7 @@ impl Classes {
                 bytes: logged.bytes.to_vec(),
                 methods: methods.collect(),
                 skipped: logged.skipped.clone(),
+                woven_for,
             })
         });
         alive.collect()
@@ -311,9 +316,14 @@ impl Classes {
             if !entered {
                 self.not_covered(&left.name, "a hidden class of an earlier attach for which the method table had no room");
             }
+            if left.woven_for != self.weaves_for() {
+                let reason = "a hidden class that was woven for an earlier attach with other options: its call sites (sites=) and returns to \
+                              it (cache=) are not told apart";
+                self.not_covered(&left.name, reason);
+            }
             // Without the tag its active frames count whole.
             let _ = self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry));
-            crate::lock(&self.hidden).push(HiddenClass { class: left.class, entry });
+            crate::lock(&self.hidden).push(HiddenClass { class: left.class, entry, woven_for: left.woven_for });
             jni.forget(class);
         }
     }

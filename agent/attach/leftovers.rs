@@ -14,6 +14,17 @@ pub struct HiddenClass {
     pub class: jobject,
     /// Its number in the class log.
     pub entry: u32,
+    /// What it was woven for.
+    pub woven_for: WovenFor,
+}
+
+/// The options that woven code differs by, and that do not show in what it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WovenFor {
+    /// `sites=on`
+    pub sites: bool,
+    /// Method caches are simulated.
+    pub caches: bool,
 }
 
 // SAFETY: a weak global reference may be used from any thread (JNI specification, "Global and Local References").
@@ -49,6 +60,8 @@ pub struct Leftover {
     pub methods: Vec<WovenMethod>,
     /// As in the class log.
     pub skipped: Vec<(u16, String)>,
+    /// What it was woven for.
+    pub woven_for: WovenFor,
 }
 
 impl Leftover {
