@@ -6,7 +6,6 @@ use crate::jni::Jni;
 use crate::muted::Muted;
 use crate::stacks::{Frames, Stopped};
 use crate::{Agent, facts, lock, message, now_ms};
-use cprof_instrument::abi;
 use cprof_profile::model::RunFacts;
 use cprof_profile::recording::log::Entry;
 use cprof_profile::recording::{self, Capture, Log, Summary};

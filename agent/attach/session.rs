@@ -10,7 +10,7 @@ use crate::flags::{self, Switched};
 use crate::jni::Jni;
 use crate::jvmti::{Jvmti, MethodId};
 use crate::options::Options;
-use crate::{Agent, feature, hooks, message, now_ms, recording, runtime};
+use crate::{Agent, facts, feature, hooks, message, now_ms, recording, runtime};
 use cprof_profile::recording::log::Entry;
 use jni_sys::{JavaVM, jclass};
 use std::collections::HashSet;
@@ -104,6 +104,7 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
     let (arena, log, directory) = recording(&options, pid, started)?;
     let prepared = (|| {
         let (arena, log) = (Arc::new(arena), Arc::new(log));
+        log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
         let contexts = Contexts::Slots(slots);
         slots.begin(arena.base());
         let classes = crate::runtime_classes(&arena, contexts, &options, feature).ok_or(crate::FOREIGN)?;
