@@ -223,7 +223,7 @@ unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
     }
     log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
     hooks::add_capabilities(jvmti, feature)?;
-    for flags::Missing(what) in flags::set(vm, feature)? {
+    for flags::Missing(what) in flags::set(vm, feature, !options.caches.is_empty())? {
         log.append(&Entry::Warning(&what));
     }
     let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, feature, None);
