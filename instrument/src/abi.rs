@@ -187,7 +187,7 @@ pub mod kind {
     /// The root of a tree, see [`super::root`].
     pub const ROOT: u32 = 3;
     /// An index table (old ones stay as garbage): kind, u32 number of entries (a power of two), then u32 references.
-    /// Padded to 8 bytes. Finds (parent, method, site).
+    /// Padded to 8 bytes. Finds children that are in no slot of their parent by (parent, method, site); with folding rules, all nodes.
     pub const INDEX: u32 = 4;
     /// A thread's name: kind, u32 length in bytes, u32 hash, u32 flags (bit 0: UTF-16 else Latin-1), then the bytes, padded to 8.
     pub const LABEL: u32 = 5;
@@ -216,7 +216,8 @@ pub mod node {
     /// u32 reference of the method's [`super::record`] in this tree; with [`super::caches::LOGGED`] a number that the agent gives
     /// the method when it meets it first, or the reference of [`super::header::HIT`]; 0 without caches.
     pub const RECORD: u64 = 20;
-    /// u32 × SLOTS: a direct-mapped cache of children; slot = method id & (SLOTS - 1).
+    /// u32 × SLOTS: references of children. A child's first slot is method id & (SLOTS - 1); it has a second one (`CProfTree.second`). Slots are
+    /// never emptied.
     pub const CHILDREN: u64 = 24;
     /// Number of child slots.
     pub const SLOTS: u64 = 16;
