@@ -20,11 +20,10 @@ fn trace(bench: &Bench, main: &str) -> Trace {
 /// What the report says about doubtful calls: how many there are, and how far off cycles may be.
 fn doubt(recording: &Recording, arguments: &[&str]) -> Option<(u64, u64)> {
     let report = build::must(Command::new(build::cprof()).arg("report").arg(&recording.file).args(arguments));
-    let (before, after) = report.split_once(" calls went through several kinds of call sites")?;
-    let calls = before.rsplit(|c: char| !c.is_ascii_digit()).next()?;
+    let (before, after) = report.split_once(" calls in this recording went through several kinds of call sites")?;
+    let number = |text: &str| text.replace(',', "").parse().ok();
     let (_, after) = after.split_once("off by ")?;
-    let cycles = after.split(' ').next()?;
-    Some((calls.parse().ok()?, cycles.parse().ok()?))
+    Some((number(before.rsplit(' ').next()?)?, number(after.split(' ').next()?)?))
 }
 
 #[test]

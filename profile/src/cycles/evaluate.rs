@@ -8,6 +8,7 @@ use crate::cache::CacheSpec;
 use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
 use crate::model::{Profile, special};
+use crate::names::thousands;
 use crate::natives::NativeCalls;
 use crate::target::{CycleEstimator, InvokeKind, TargetError};
 use rustc_hash::FxHashMap;
@@ -158,8 +159,9 @@ pub fn evaluate(
     let mut notes = Vec::new();
     if mixed.cycles > 0 {
         notes.push(format!(
-            "{} calls went through several kinds of call sites, and which took which is not known: cycles are off by {} at most. Recorded with call sites (sites=on) they are exact",
-            mixed.calls, mixed.cycles
+            "{} calls in this recording went through several kinds of call sites, and which took which is not known: cycles are off by {} at most. Recorded with call sites (sites=on) they are exact",
+            thousands(mixed.calls),
+            thousands(mixed.cycles)
         ));
     }
     if !callers_known {
