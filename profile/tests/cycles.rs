@@ -176,7 +176,11 @@ fn more_or_fewer_calls_than_executed_call_sites() {
     // One of three executions called nobody: most likely the virtual one, on null. If it was a special one, 25 cycles are missing.
     let fewer = on(&mixed(2, 2).0, &jop(), &options("ideal")).unwrap();
     assert_eq!(fewer.nodes[1].cycles, own - 100 + 75);
-    assert!(fewer.notes[0].starts_with("1 calls in this recording went") && fewer.notes[0].contains("off by 25 at most"), "{:?}", fewer.notes);
+    assert!(
+        fewer.notes[0].starts_with("1 calls in this recording went") && fewer.notes[0].contains("off by 25 at most"),
+        "{:?}",
+        fewer.notes
+    );
     // Where all kinds cost the same it does not matter.
     assert!(on(&mixed(2, 2).0, &Library.load("bytecodes").unwrap(), &options("ideal")).unwrap().notes.is_empty());
 }

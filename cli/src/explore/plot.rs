@@ -80,9 +80,8 @@ pub fn svg(title: &str, base: &str, bars: &[Bar]) -> String {
         let (class, from, to) = if speedup < 0.0 { ("slower", x(speedup), x(0.0)) } else { ("faster", x(0.0), x(speedup)) };
         let y = top + (ROW - BAR) / 2.0;
         line(format_args!(r#"<rect class="{class}" x="{from:.1}" y="{y:.1}" width="{:.1}" height="{BAR}" rx="2"/>"#, to - from));
-        let number = if speedup == 0.0 { "0".to_owned() } else { format!("{speedup:+.1}") };
         let (at, anchor) = if speedup < 0.0 { (from - 6.0, "end") } else { (to + 6.0, "start") };
-        line(format_args!(r#"<text class="number" x="{at:.1}" y="{middle:.1}" text-anchor="{anchor}">{number}</text>"#));
+        line(format_args!(r#"<text class="number" x="{at:.1}" y="{middle:.1}" text-anchor="{anchor}">{speedup:+.1}</text>"#));
     }
     line(format_args!("</svg>"));
     out
