@@ -2,7 +2,7 @@
 
 mod plot;
 
-use crate::args::{Explore, Format, OnTarget};
+use crate::args::{Explore, Format};
 use crate::report::field;
 use crate::report::processor::{cpi, model, percent, ratio};
 use crate::report::view::View;
@@ -79,7 +79,7 @@ struct Row {
 
 /// Prints the table, and draws it.
 pub fn explore(args: &Explore) -> Result<()> {
-    let view = View::load(&args.part, &OnTarget::default())?;
+    let view = View::load(&args.part, None)?;
     let chosen = view.chosen_nodes();
     let (configurations, base) = configurations(&matrix(args)?, &view)?;
     let against = base.as_ref().unwrap_or(&configurations[0]).name();

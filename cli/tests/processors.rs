@@ -10,11 +10,18 @@ impl Profile {
     /// The demo, as if method caches 1k/4 and 4k/16 had been simulated; the second missed twice when methods were entered and
     /// once when one returned.
     fn new(test: &str) -> Profile {
+        Profile::recorded_for(test, "", &["1k/4", "4k/16"])
+    }
+
+    /// The same of a run that was given a target, and one or both of the caches.
+    fn recorded_for(test: &str, target: &str, caches: &[&str]) -> Profile {
         let path = std::env::temp_dir().join(format!("cprof-processors-{test}-{}.cprof", std::process::id()));
         let mut profile = cprof_synthetic::demo().profile(&[]);
-        profile.caches = vec!["1k/4".parse().unwrap(), "4k/16".parse().unwrap()];
+        profile.run.target = target.to_owned();
+        profile.caches = caches.iter().map(|cache| cache.parse().unwrap()).collect();
         let all = Misses { entry: vec![0, 1, 3, 0, 1, 1], returns: vec![0, 0, 2, 0, 0, 1] };
         profile.misses = vec![all, Misses { entry: vec![0, 1, 1, 0, 0, 0], returns: vec![0, 0, 1, 0, 0, 0] }];
+        profile.misses.truncate(caches.len());
         cprof_profile::file::write(&path, &profile).unwrap();
         Profile(path)
     }
@@ -47,6 +54,21 @@ fn fails(arguments: &[&str]) -> String {
     let (success, out, err) = cprof(arguments);
     assert!(!success && out.is_empty(), "{arguments:?}: {out}");
     err
+}
+
+#[test]
+fn the_processor_of_the_recording_is_shown_unless_another_is_named() {
+    let own = Profile::recorded_for("own", "jop", &["1k/4", "4k/16"]);
+    assert_eq!(prints(&["report", own.path()]), prints(&["report", own.path(), "--target", "jop", "--cache", "4k/16"]));
+    assert!(prints(&["report", own.path(), "--target", "picojava"]).contains("on picojava"));
+    // Its own cache was not simulated, another was.
+    let other = Profile::recorded_for("other", "jop", &["1k/4"]);
+    assert_eq!(prints(&["report", other.path()]), prints(&["report", other.path(), "--target", "jop", "--cache", "1k/4"]));
+    assert!(fails(&["report", other.path(), "--target", "jop"]).contains("4k/16 was not simulated"));
+    let gone = Profile::recorded_for("gone", "./gone.toml", &["1k/4"]);
+    let error = fails(&["report", gone.path()]);
+    assert!(error.contains("gone.toml") && error.contains("--target bytecodes"), "{error}");
+    assert!(prints(&["report", gone.path(), "--target", "bytecodes"]).contains("on bytecodes"));
 }
 
 #[test]

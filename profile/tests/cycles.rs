@@ -100,8 +100,8 @@ fn counting_bytecodes_is_a_model_too() {
 }
 
 /// `Main.main` calls `Main.run` by invokevirtual and invokespecial, and the JVM calls `Main.<clinit>` below it.
-/// There are `specials` special calls.
-fn mixed(specials: u32) -> (Profile, Profile) {
+/// There are `specials` special calls. Where sites are merged, `run` was called so many times.
+fn mixed(specials: u32, called: u32) -> (Profile, Profile) {
     let build = |sites: bool| {
         let mut recording = cprof_synthetic::Recording::new();
         let mut main = ClassWriter::new("demo/Main", "java/lang/Object");
@@ -130,7 +130,7 @@ fn mixed(specials: u32) -> (Profile, Profile) {
                 arena.node(tree, main_node, ids[1], 6 + 4 * s, &times(1));
             }
         } else {
-            arena.node(tree, main_node, ids[1], 0, &times(1 + u64::from(specials)));
+            arena.node(tree, main_node, ids[1], 0, &times(u64::from(called)));
         }
         arena.node(tree, main_node, ids[2], 0, &times(1));
         recording.profile(&[])
@@ -141,7 +141,7 @@ fn mixed(specials: u32) -> (Profile, Profile) {
 #[test]
 fn calls_of_several_kinds_and_of_none() {
     for specials in [0, 1, 2] {
-        let (merged, by_site) = mixed(specials);
+        let (merged, by_site) = mixed(specials, 1 + specials);
         for profile in [&merged, &by_site] {
             let result = on(profile, &jop(), &options("ideal")).unwrap();
             // aload_0 1 per call, return 21; virtual 100, special 75; the class initialiser as static 75, apart.
@@ -162,6 +162,27 @@ fn calls_of_several_kinds_and_of_none() {
         let cycles = |cache| on(&by_site, &uneven, &options(cache)).unwrap().nodes[1].cycles;
         assert_eq!(cycles("none") - cycles("ideal"), 50 * u64::from(specials));
     }
+}
+
+#[test]
+fn more_or_fewer_calls_than_executed_call_sites() {
+    let own = 21 + 3 + 100 + 2 * 75;
+    // Of five calls, three had a call site; the class initialiser had none either.
+    let more = on(&mixed(2, 5).0, &jop(), &options("ideal")).unwrap();
+    assert_eq!((more.nodes[1].cycles, more.nodes[1].upcalls), (own + 3 * 75, 3 * 75));
+    assert_eq!(more.notes, Vec::<String>::new());
+    let without = on(&mixed(2, 5).0, &jop(), &Options { without_upcalls: true, ..options("ideal") }).unwrap();
+    assert_eq!((without.nodes[1].cycles, without.nodes[1].upcalls), (own, 0));
+    // One of three executions called nobody: most likely the virtual one, on null. If it was a special one, 25 cycles are missing.
+    let fewer = on(&mixed(2, 2).0, &jop(), &options("ideal")).unwrap();
+    assert_eq!(fewer.nodes[1].cycles, own - 100 + 75);
+    assert!(
+        fewer.notes[0].starts_with("1 calls in this recording went") && fewer.notes[0].contains("off by 25 at most"),
+        "{:?}",
+        fewer.notes
+    );
+    // Where all kinds cost the same it does not matter.
+    assert!(on(&mixed(2, 2).0, &Library.load("bytecodes").unwrap(), &options("ideal")).unwrap().notes.is_empty());
 }
 
 #[test]

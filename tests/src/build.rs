@@ -130,6 +130,20 @@ pub fn examples(jdk: &Jdk) -> PathBuf {
     })
 }
 
+/// Compiles the programs that use the public API, against `cprof-api.jar`; answers a class path of both.
+pub fn with_api(jdk: &Jdk) -> String {
+    let jar = release("cprof-api.jar");
+    let sources = files(&program::directory().join("api"), "java");
+    let mut key = DefaultHasher::new();
+    jdk.version.hash(&mut key);
+    hash_files(&sources, &mut key);
+    hash_files(std::slice::from_ref(&jar), &mut key);
+    let classes = cached("api", key.finish(), |out| {
+        must(jdk.command("javac").args(["-g", "--release", "17", "-cp"]).arg(&jar).arg("-d").arg(out).args(&sources));
+    });
+    format!("{}:{}", classes.display(), jar.display())
+}
+
 /// Compiles everything for a JDK: the programs of each level with the oldest JDK that knows the level, so that all JDKs run the same
 /// class files.
 pub fn for_jdk(jdk: &Jdk, all: &[Jdk]) -> Built {

@@ -60,6 +60,16 @@ pub struct OnProcessor {
     pub sums: Sums,
 }
 
+impl OnProcessor {
+    /// Without contexts and methods of which everything was left out.
+    pub fn without_zeros(mut self) -> OnProcessor {
+        for map in [&mut self.contexts, &mut self.methods] {
+            map.retain(|_, cycles| *cycles != Cycles::default());
+        }
+        self
+    }
+}
+
 /// Opcodes with conventions of their own.
 const IINC: u8 = 132;
 const RETURNS: std::ops::RangeInclusive<u8> = 172..=177;
@@ -198,9 +208,11 @@ pub fn simulate(trace: &Trace, timing: &Timing, cache: &str) -> OnProcessor {
         let context = &trace.contexts[event.context];
         if let What::Entered(by) = event.what {
             let missed = cores.misses(event.thread, context.method, context.code_length);
-            each[event.context].entry_misses += u64::from(missed);
-            sums.lookups += 1;
-            if let Some(&caller) = stack.last() {
+            each[event.context].entry_misses += u64::from(missed && event.counted);
+            sums.lookups += u64::from(event.counted);
+            if let Some(&caller) = stack.last()
+                && event.counted
+            {
                 let cost = timing.call(by, context.code_length, missed);
                 each[caller].own += cost;
                 sums.upcalls += if by == 0 { cost } else { 0 };
@@ -210,7 +222,7 @@ pub fn simulate(trace: &Trace, timing: &Timing, cache: &str) -> OnProcessor {
         }
         if let What::Thrown(opcode) | What::Caught(opcode) = event.what {
             // What a call let through was thrown elsewhere.
-            sums.exceptions += if INVOKES.contains(&opcode) { 0 } else { timing.of(opcode, 0).0 };
+            sums.exceptions += if INVOKES.contains(&opcode) || !event.counted { 0 } else { timing.of(opcode, 0).0 };
         }
         if matches!(event.what, What::Caught(_)) {
             continue;
@@ -221,11 +233,11 @@ pub fn simulate(trace: &Trace, timing: &Timing, cache: &str) -> OnProcessor {
         if let Some(&caller) = stack.last() {
             let caller = &trace.contexts[caller];
             let missed = cores.misses(event.thread, caller.method, caller.code_length);
-            each[event.context].return_misses += u64::from(missed);
-            sums.lookups += 1;
+            each[event.context].return_misses += u64::from(missed && event.counted);
+            sums.lookups += u64::from(event.counted);
             load = timing.load(caller.code_length, missed);
         }
-        each[event.context].own += timing.of(opcode, load).0;
+        each[event.context].own += if event.counted { timing.of(opcode, load).0 } else { 0 };
     }
     named(trace, each, sums)
 }

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 /// A context of the oracle's. Number 0 stands for what is outside of the roots.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Context {
     /// From the root to the method, by name.
     pub path: String,
@@ -48,10 +48,12 @@ pub struct Event {
     pub what: What,
     /// Where.
     pub context: usize,
+    /// Whether a profile has it. Caches change in any case.
+    pub counted: bool,
 }
 
 /// A run under the oracle.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Trace {
     /// Callers before callees.
     pub contexts: Vec<Context>,
@@ -104,6 +106,46 @@ impl Trace {
         Trace { contexts, events: trace.lines().map(event).collect() }
     }
 
+    /// Takes the calls of a method out, as if they were no calls. It must call nobody.
+    pub fn cut(&mut self, method: &str) {
+        let (contexts, before) = (&self.contexts, self.events.len());
+        self.events.retain(|event| contexts[event.context].name != method);
+        assert!(self.events.len() < before, "{method} was not called");
+        for context in self.contexts.iter_mut().filter(|c| c.name == method) {
+            (context.bytecodes, context.opcodes) = (0, Vec::new());
+        }
+    }
+
+    /// Leaves what happened there out of profiles, with all bytecodes of the contexts that were entered and left only there. Of others that
+    /// were active there [`Trace::forget`] takes the bytecodes.
+    pub fn leave_out(&mut self, events: std::ops::Range<usize>) {
+        let mut inside = vec![false; self.contexts.len()];
+        let mut outside = inside.clone();
+        for (at, event) in self.events.iter_mut().enumerate() {
+            let within = events.contains(&at);
+            event.counted &= !within;
+            let seen = if within { &mut inside } else { &mut outside };
+            seen[event.context] = true;
+        }
+        for (at, context) in self.contexts.iter_mut().enumerate() {
+            if inside[at] && !outside[at] {
+                (context.bytecodes, context.opcodes) = (0, Vec::new());
+            }
+        }
+    }
+
+    /// Leaves bytecodes of a method's only context out of profiles.
+    pub fn forget(&mut self, method: &str, opcodes: &[u8]) {
+        let mut contexts = self.contexts.iter_mut().filter(|c| c.name == method);
+        let context = contexts.next().unwrap_or_else(|| panic!("{method} did not run"));
+        assert!(contexts.next().is_none(), "{method} has several contexts");
+        context.bytecodes -= opcodes.len() as u64;
+        for opcode in opcodes {
+            let executed = context.opcodes.iter_mut().find(|(o, n)| o == opcode && *n > 0);
+            executed.unwrap_or_else(|| panic!("{method} did not execute {opcode}")).1 -= 1;
+        }
+    }
+
     /// How many calls it has.
     pub fn calls(&self) -> usize {
         self.events.iter().filter(|e| matches!(e.what, What::Entered(_))).count()
@@ -121,5 +163,5 @@ fn event(line: &str) -> Event {
         "C" => What::Caught(opcode),
         other => panic!("the oracle says {other:?}"),
     };
-    Event { thread: fields[0].parse().or_fail(line), what, context: fields[2].parse().or_fail(line) }
+    Event { thread: fields[0].parse().or_fail(line), what, context: fields[2].parse().or_fail(line), counted: true }
 }

@@ -6,14 +6,6 @@ use cprof_tests::tree::Tree;
 use cprof_tests::{OrFail, build};
 use std::path::Path;
 
-/// A class path: the program, compiled against the jar, and the jar.
-fn compiled(jdk: &Jdk, directory: &Path) -> String {
-    let jar = build::release("cprof-api.jar");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/api/Steered.java");
-    build::must(jdk.command("javac").args(["--release", "17", "-cp"]).arg(&jar).arg("-d").arg(directory).arg(source));
-    format!("{}:{}", directory.display(), jar.display())
-}
-
 /// Runs the program; `snapshot` is what it asks to write.
 fn steered(jdk: &Jdk, class_path: &str, flags: &[String], snapshot: &Path) -> Ending {
     let mut java = jdk.command("java");
@@ -30,7 +22,7 @@ fn without_the_agent_the_api_does_nothing() {
     for jdk in jdk::all() {
         let directory = build::fresh(&format!("api-without-{}", jdk.feature));
         let snapshot = directory.join("snapshot.cprof");
-        let ending = steered(&jdk, &compiled(&jdk, &directory), &[], &snapshot);
+        let ending = steered(&jdk, &build::with_api(&jdk), &[], &snapshot);
         assert_eq!((ending.stdout.as_str(), ending.stderr.as_str(), ending.code), ("100 false\n", "", 0));
         assert!(!snapshot.exists());
     }
@@ -42,7 +34,7 @@ fn under_the_agent_a_program_pauses_resumes_and_takes_snapshots() {
         let directory = build::fresh(&format!("api-with-{}", jdk.feature));
         let (snapshot, out) = (directory.join("snapshot.cprof"), directory.join("end.cprof"));
         let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
-        let ending = steered(&jdk, &compiled(&jdk, &directory), &[agent], &snapshot);
+        let ending = steered(&jdk, &build::with_api(&jdk), &[agent], &snapshot);
         assert_eq!((ending.stdout.as_str(), ending.stderr.as_str(), ending.code), ("100 true\n", "", 0));
         for (profile, late) in [(&snapshot, 0), (&out, 40)] {
             let tree = Report::read(profile).tree;
@@ -60,7 +52,7 @@ fn a_snapshot_that_cannot_be_written_is_answered_false_and_explained() {
         let directory = build::fresh(&format!("api-unwritable-{}", jdk.feature));
         let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), directory.join("end.cprof").display());
         let nowhere = directory.join("nowhere/snapshot.cprof");
-        let ending = steered(&jdk, &compiled(&jdk, &directory), &[agent], &nowhere);
+        let ending = steered(&jdk, &build::with_api(&jdk), &[agent], &nowhere);
         assert_eq!((ending.stdout.as_str(), ending.code), ("100 false\n", 0), "{}", ending.stderr);
         assert!(ending.stderr.contains("no snapshot") && ending.stderr.contains("nowhere"), "{}", ending.stderr);
     }

@@ -21,13 +21,15 @@ const NUMBER: f64 = 64.0;
 /// Of a character of the labels' font, which is of fixed width, at 12 pixels.
 const CHARACTER: f64 = 7.25;
 
-/// Colours follow the reader's preference for light or dark.
+/// Colours follow the reader's preference for light or dark. Numbers have a margin of the paper's colour, for lines go through below them.
 const STYLE: &str = "\
   text { font: 12px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #1f2328 }
   .paper { fill: #ffffff } .title { font-size: 15px; font-weight: bold } .quiet { fill: #59636e }
+  .number { paint-order: stroke; stroke: #ffffff; stroke-width: 4px }
   .grid { stroke: #d1d9e0 } .zero { stroke: #59636e } .faster { fill: #1a7f64 } .slower { fill: #c4532d }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3 }
+    .number { stroke: #0d1117 }
     .paper { fill: #0d1117 } .quiet { fill: #9198a1 }
     .grid { stroke: #30363d } .zero { stroke: #9198a1 } .faster { fill: #3fb68b } .slower { fill: #f0805a }
   }
@@ -38,7 +40,9 @@ pub fn svg(title: &str, base: &str, bars: &[Bar]) -> String {
     let speedups = || bars.iter().filter_map(|b| b.speedup);
     let (low, high) = (speedups().fold(0.0, f64::min), speedups().fold(0.0, f64::max));
     let step = step(high - low);
-    let (low, high) = ((low / step).floor() * step, (high / step).ceil().max(1.0) * step);
+    // Lines stand at multiples of the step; bars may end between two.
+    let first = (low / step).ceil() * step;
+    let high = if high > low { high } else { step };
     let longest = bars.iter().map(|b| b.label.chars().count()).max().unwrap_or(0);
     let left = MARGIN + longest as f64 * CHARACTER + MARGIN + if low < 0.0 { NUMBER } else { 0.0 };
     let x = |percent: f64| left + (percent - low) / (high - low) * PLOT;
@@ -55,8 +59,8 @@ pub fn svg(title: &str, base: &str, bars: &[Bar]) -> String {
     line(format_args!(r#"<rect class="paper" width="100%" height="100%"/>"#));
     line(format_args!(r#"<text class="title" x="{MARGIN}" y="26">{}</text>"#, escaped(title)));
     line(format_args!(r#"<text class="quiet" x="{MARGIN}" y="46">speedup in percent against {}</text>"#, escaped(base)));
-    let mut tick = low;
-    while tick <= high + step / 2.0 {
+    let mut tick = first;
+    while tick <= high + step / 1000.0 {
         // Sums of steps may miss zero by a rounding.
         let zero = tick.abs() < step / 2.0;
         let (class, at) = (if zero { "zero" } else { "grid" }, x(tick));
@@ -77,7 +81,7 @@ pub fn svg(title: &str, base: &str, bars: &[Bar]) -> String {
         let y = top + (ROW - BAR) / 2.0;
         line(format_args!(r#"<rect class="{class}" x="{from:.1}" y="{y:.1}" width="{:.1}" height="{BAR}" rx="2"/>"#, to - from));
         let (at, anchor) = if speedup < 0.0 { (from - 6.0, "end") } else { (to + 6.0, "start") };
-        line(format_args!(r#"<text x="{at:.1}" y="{middle:.1}" text-anchor="{anchor}">{speedup:+.1}</text>"#));
+        line(format_args!(r#"<text class="number" x="{at:.1}" y="{middle:.1}" text-anchor="{anchor}">{speedup:+.1}</text>"#));
     }
     line(format_args!("</svg>"));
     out

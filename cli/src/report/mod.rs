@@ -17,7 +17,7 @@ use view::View;
 
 /// Prints a report to standard output.
 pub fn report(args: &Report) -> Result<()> {
-    let view = View::load(&args.part, &args.on)?;
+    let view = View::load(&args.part, Some(&args.on))?;
     let stdout = io::stdout();
     let style = Style::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());
@@ -42,7 +42,7 @@ pub fn report(args: &Report) -> Result<()> {
 /// The summary at the end of `cprof run`.
 pub fn summary(path: &Path, out: &mut dyn Write, style: Style) -> Result<()> {
     let args = view::defaults(path);
-    let view = View::load(&args.part, &args.on)?;
+    let view = View::load(&args.part, Some(&args.on))?;
     writeln!(out)?;
     methods::summary(&view, out, style)?;
     writeln!(out, "\n{}: more with: cprof report {0}", path.display())?;

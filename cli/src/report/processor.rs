@@ -20,9 +20,10 @@ pub fn model(name: &str, set: &[(String, i64)]) -> Result<Model> {
     Ok(model)
 }
 
-/// Evaluates a profile as the options say, into its measures; none without `--target`.
+/// Evaluates a profile as the options say, into its measures: on the processor of `--target`, or else of the recording; none without either.
 pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives: &[NativeCalls]) -> Result<Option<Evaluated>> {
-    let Some(name) = &args.target else {
+    let recorded = Some(&profile.run.target).filter(|name| !name.is_empty());
+    let Some(name) = args.target.as_ref().or(recorded) else {
         if args.cache.is_some() || !args.set.is_empty() || args.no_upcalls || args.no_exceptions {
             bail!(
                 "--cache, --set, --no-upcalls and --no-exceptions belong to a processor; name one with --target (cprof targets lists them)"
@@ -30,8 +31,14 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
         }
         return Ok(None);
     };
-    let model = model(name, &args.set)?;
-    let cache = args.cache.unwrap_or_else(|| chosen_cache(profile, &model));
+    let model = model(name, &args.set).map_err(|e| match args.target {
+        Some(_) => e,
+        None => e.context(format!("the recording names the processor {name}; --target chooses another, --target bytecodes none")),
+    })?;
+    let own = chosen_cache(profile, &model);
+    // Who recorded for a processor with other caches than its own wants to see those.
+    let simulated = profile.caches.first().filter(|_| args.target.is_none() && Outcomes::of(profile, own).is_err());
+    let cache = args.cache.or(simulated.copied()).unwrap_or(own);
     let options = Options { cache: Some(cache), without_upcalls: args.no_upcalls, without_exceptions: args.no_exceptions };
     let evaluation = evaluate(profile, measures, natives, &model, &options).map_err(|e| hint(e.into(), profile, name))?;
     measures.processor = evaluation.nodes;

@@ -35,7 +35,7 @@ pub struct View {
     pub threads: Vec<bool>,
     /// Name of the file.
     pub file: String,
-    /// The processor of `--target`.
+    /// The processor of `--target` or of the recording.
     pub processor: Option<Evaluated>,
 }
 
@@ -74,13 +74,14 @@ pub fn loose(pattern: &str) -> Pattern {
 }
 
 impl View {
-    /// Reads and measures.
-    pub fn load(part: &Part, on: &OnTarget) -> Result<View> {
+    /// Reads and measures; `on` none: on no processor.
+    pub fn load(part: &Part, on: Option<&OnTarget>) -> Result<View> {
         let profile = file::read(&part.file)?;
         let damaged = || format!("{} cannot be evaluated", part.file.display());
         let mut measures = measure(&profile, &Bytecodes).with_context(damaged)?;
         let natives = native_calls(&profile, &measures).with_context(damaged)?;
-        let processor = processor::load(on, &profile, &mut measures, &natives).with_context(damaged)?;
+        let processor =
+            on.map(|on| processor::load(on, &profile, &mut measures, &natives)).transpose().with_context(damaged)?.flatten();
         let symbols = Symbols::new(&profile);
         let file = part.file.display().to_string();
         let threads: Vec<bool> = match &part.thread {

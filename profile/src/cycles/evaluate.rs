@@ -8,6 +8,7 @@ use crate::cache::CacheSpec;
 use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
 use crate::model::{Profile, special};
+use crate::names::thousands;
 use crate::natives::NativeCalls;
 use crate::target::{CycleEstimator, InvokeKind, TargetError};
 use rustc_hash::FxHashMap;
@@ -87,6 +88,28 @@ struct Mixed {
     misses: Vec<(u64, u32)>,
 }
 
+/// Calls by kind.
+type Kinds = [u64; InvokeKind::ALL.len()];
+
+/// So many fewer, of the kinds in this order.
+fn less(mut kinds: Kinds, mut surplus: u64, order: &[InvokeKind]) -> Kinds {
+    for kind in order {
+        let taken = surplus.min(kinds[*kind as usize]);
+        kinds[*kind as usize] -= taken;
+        surplus -= taken;
+    }
+    kinds
+}
+
+/// Where counts do not tell the kind of a call.
+#[derive(Default)]
+struct Doubt {
+    /// How many calls may be of another kind.
+    calls: u64,
+    /// What that can make, at most.
+    cycles: u64,
+}
+
 struct Work<'a> {
     profile: &'a Profile,
     rules: Vec<Option<Rule>>,
@@ -134,9 +157,11 @@ pub fn evaluate(
         work.take_out_natives(natives)?;
     }
     let mut notes = Vec::new();
-    if mixed > 0 {
+    if mixed.cycles > 0 {
         notes.push(format!(
-            "{mixed} contexts called a method through several kinds of call sites; what its misses cost is that of the most frequent kind. Recorded with call sites (sites=on) it is exact"
+            "{} calls in this recording went through several kinds of call sites, and which took which is not known: cycles are off by {} at most. Recorded with call sites (sites=on) they are exact",
+            thousands(mixed.calls),
+            thousands(mixed.cycles)
         ));
     }
     if !callers_known {
@@ -229,11 +254,10 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Charges calls of several kinds by how often each site was executed. Answers for how many contexts
-    /// it matters which of the calls missed.
-    fn mixed_calls(&mut self) -> Result<usize, EvaluateError> {
+    /// Charges calls of several kinds by how often each site was executed.
+    fn mixed_calls(&mut self) -> Result<Doubt, EvaluateError> {
         let profile = self.profile;
-        let mut missed = 0;
+        let mut doubt = Doubt::default();
         for ((caller, _), mixed) in std::mem::take(&mut self.mixed) {
             let node = caller as usize;
             let method = profile.nodes.method[node];
@@ -241,37 +265,53 @@ impl Work<'_> {
             let first = profile.departures.partition_point(|d| d.node < caller);
             let gone = &profile.departures[first..];
             let gone = &gone[..gone.partition_point(|d| d.node == caller)];
-            let mut kinds = [0u64; InvokeKind::ALL.len()];
+            let mut kinds: Kinds = [0; InvokeKind::ALL.len()];
             for (bci, kind) in &mixed.sites {
                 kinds[*kind as usize] +=
                     rule.executions(&profile.methods[method as usize], profile.nodes.counters_of(node), gone, *bci);
             }
-            // Executions that called nobody recorded: on null, or of a native method. Statically bound ones cannot have.
-            let mut surplus = kinds.iter().sum::<u64>().saturating_sub(mixed.calls);
-            for kind in [InvokeKind::Virtual, InvokeKind::Interface, InvokeKind::Dynamic, InvokeKind::Special, InvokeKind::Static]
-            {
-                let less = surplus.min(kinds[kind as usize]);
-                kinds[kind as usize] -= less;
-                surplus -= less;
-            }
-            let mut cycles = 0u64;
+            let calls_of = |kinds: &Kinds| kinds.iter().fold(0u64, |sum, n| sum.saturating_add(*n));
+            let mut price = [0; InvokeKind::ALL.len()];
             for kind in InvokeKind::ALL {
-                cycles = cycles.saturating_add(self.prices.calls(kind, kinds[kind as usize], 0, 0)?);
+                price[kind as usize] = self.prices.invoke(kind, None)?;
             }
+            let cost = |kinds: &Kinds| {
+                kinds.iter().zip(price).fold(0u64, |sum, (calls, price)| sum.saturating_add(calls.saturating_mul(price)))
+            };
+            // More calls than executions: the others came from the JVM or native code.
+            let upcalls = mixed.calls.saturating_sub(calls_of(&kinds));
+            let upcalls = if self.options.without_upcalls { 0 } else { upcalls.saturating_mul(price[InvokeKind::Vm as usize]) };
+            // Executions that called nobody recorded: on null, or of a native method. Statically bound ones hardly have.
+            let surplus = calls_of(&kinds).saturating_sub(mixed.calls);
+            let mut dearest = InvokeKind::ALL;
+            dearest.sort_by_key(|kind| std::cmp::Reverse(price[*kind as usize]));
+            let mut cheapest = dearest;
+            cheapest.reverse();
+            let least = cost(&less(kinds, surplus, &dearest));
+            let greatest = cost(&less(kinds, surplus, &cheapest));
+            let likely =
+                [InvokeKind::Virtual, InvokeKind::Interface, InvokeKind::Dynamic, InvokeKind::Special, InvokeKind::Static];
+            let executed = kinds;
+            kinds = less(kinds, surplus, &likely);
+            let mut cycles = cost(&kinds);
+            doubt.calls += if least < greatest { surplus.min(mixed.calls) } else { 0 };
+            doubt.cycles = doubt.cycles.saturating_add((greatest - cycles).max(cycles - least));
             // The first of the most frequent.
             let most = InvokeKind::ALL.into_iter().rev().max_by_key(|k| kinds[*k as usize]).unwrap_or(InvokeKind::Vm);
-            let mut matters = false;
             for (misses, words) in &mixed.misses {
                 let extra = self.prices.extra(most, *misses, *words)?;
                 cycles = cycles.saturating_add(extra);
-                for kind in InvokeKind::ALL.into_iter().filter(|k| kinds[*k as usize] > 0) {
-                    matters |= self.prices.extra(kind, *misses, *words)? != extra;
+                let mut off = 0;
+                for kind in InvokeKind::ALL.into_iter().filter(|k| executed[*k as usize] > 0) {
+                    off = off.max(self.prices.extra(kind, *misses, *words)?.abs_diff(extra));
                 }
+                doubt.calls += if off > 0 { *misses } else { 0 };
+                doubt.cycles = doubt.cycles.saturating_add(off);
             }
-            missed += usize::from(matters);
-            self.out[node].add(&Metrics { cycles, ..Metrics::default() });
+            let cycles = cycles.saturating_add(upcalls);
+            self.out[node].add(&Metrics { cycles, upcalls, ..Metrics::default() });
         }
-        Ok(missed)
+        Ok(doubt)
     }
 
     fn take_out_natives(&mut self, natives: &[NativeCalls]) -> Result<(), EvaluateError> {
