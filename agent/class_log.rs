@@ -3,7 +3,11 @@
 use crate::message;
 use cprof_profile::recording::log::{self, Entry};
 use std::fs::File;
+use std::io;
+use std::ops::Deref;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+use std::ptr::NonNull;
 use std::sync::Mutex;
 
 /// The log.
@@ -42,12 +46,70 @@ impl ClassLog {
         }
     }
 
-    /// A copy of all records.
-    pub fn bytes(&self) -> Vec<u8> {
+    /// All records up to now.
+    pub fn records(&self) -> Records {
         match &*crate::lock(&self.0) {
-            Store::Memory(bytes) => bytes.clone(),
-            Store::File { file, length } => read(file, *length),
+            Store::Memory(bytes) => Records::Copied(bytes.clone()),
+            Store::File { file, length } => {
+                Mapping::new(file, *length).map_or_else(|_| Records::Copied(read(file, *length)), Records::Mapped)
+            }
         }
+    }
+}
+
+/// The bytes of a log at one moment. Mapped where that is possible: to copy the 3 MB of a program that does next to nothing takes
+/// 2 ms of its end.
+pub enum Records {
+    Mapped(Mapping),
+    Copied(Vec<u8>),
+}
+
+impl Deref for Records {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Records::Mapped(mapping) => mapping,
+            Records::Copied(bytes) => bytes,
+        }
+    }
+}
+
+/// The first bytes of a log's file, in memory.
+pub struct Mapping {
+    base: NonNull<u8>,
+    length: usize,
+}
+
+impl Mapping {
+    fn new(file: &File, length: u64) -> io::Result<Mapping> {
+        let length = usize::try_from(length).map_err(io::Error::other)?;
+        // All pages at once, as all are read.
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, flags, file.as_raw_fd(), 0) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Mapping { base, length })
+    }
+}
+
+impl Deref for Mapping {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: mapped until drop. These bytes of the file stay as they are: the log is only written behind them, by nobody but
+        // this process, in a directory that is closed to other users.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping; whoever borrowed its bytes has borrowed self. It fails for addresses that are not mapped only.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
     }
 }
 

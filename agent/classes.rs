@@ -271,7 +271,7 @@ impl Classes {
 
     /// The hidden classes of this run that are still there: nothing can change them back.
     pub fn leave(&self, jni: Jni) -> Vec<Leftover> {
-        let bytes = self.log.bytes();
+        let bytes = self.log.records();
         let log = Log::read(&bytes);
         let hidden = std::mem::take(&mut *crate::lock(&self.hidden));
         let alive = hidden.into_iter().filter_map(|HiddenClass { class, entry, woven_for }| {

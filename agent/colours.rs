@@ -39,6 +39,8 @@ pub struct Colours {
     callees: Vec<u64>,
     /// Ids that are not handed out: methods woven earlier have them.
     reserved: FxHashSet<u32>,
+    /// The families that the class being noted names, by index in its constant pool: most are named more than once.
+    of_constants: Vec<Option<u64>>,
 }
 
 impl Colours {
@@ -49,12 +51,21 @@ impl Colours {
 
     /// Notes what the methods of a class call together.
     pub fn note_calls(&mut self, class: &ClassFile<'_>) {
+        let mut families = std::mem::take(&mut self.of_constants);
+        families.clear();
+        families.resize(class.pool.count(), None);
         for method in &class.methods {
             let Ok(Some(code)) = class.code(method) else { continue };
             self.callees.clear();
             for i in Instructions::new(code.bytes, code.at).map_while(Result::ok).filter(|i| i.is_invoke()) {
-                let Ok(callee) = class.pool.member(i.u2()) else { continue };
-                let family = family(callee.name, callee.descriptor);
+                let Some(known) = families.get_mut(usize::from(i.u2())) else { continue };
+                let family = match *known {
+                    Some(family) => family,
+                    None => {
+                        let Ok(callee) = class.pool.member(i.u2()) else { continue };
+                        *known.insert(family(callee.name, callee.descriptor))
+                    }
+                };
                 if !self.callees.contains(&family) {
                     self.callees.push(family);
                 }
@@ -66,6 +77,7 @@ impl Colours {
                 self.tell_apart();
             }
         }
+        self.of_constants = families;
     }
 
     /// The id for a new method. Ids of one colour are handed out in order; there may be fewer of one than of another.

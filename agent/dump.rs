@@ -73,7 +73,7 @@ impl Agent {
 
     /// Writes a profile of what was counted so far.
     pub fn write_profile(&self, jni: Jni, out: &Path) -> Result<Summary, String> {
-        let log = self.log.bytes();
+        let log = self.log.records();
         let log = Log::read(&log);
         let mut capture = self.capture(jni, &log)?;
         let pauses = lock(&self.pauses);
@@ -118,7 +118,7 @@ impl Agent {
 
     /// Begins a stretch that is left out.
     pub fn pause(&self, jni: Jni) -> Option<()> {
-        let log = self.log.bytes();
+        let log = self.log.records();
         let capture = self.capture(jni, &Log::read(&log)).map_err(|e| message(&format!("no pause: {e}"))).ok()?;
         self.log.append(&Entry::Unattended(
             "the program paused counting (cprof.CProf.pause): what ran in pauses is in these numbers",
@@ -129,7 +129,7 @@ impl Agent {
 
     /// Ends it.
     pub fn resume(&self, jni: Jni) -> Option<()> {
-        let log = self.log.bytes();
+        let log = self.log.records();
         let later = self.capture(jni, &Log::read(&log)).map_err(|e| message(&format!("still paused: {e}"))).ok()?;
         let mut pauses = lock(&self.pauses);
         let earlier = pauses.since.take()?;

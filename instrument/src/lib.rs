@@ -13,5 +13,5 @@ pub mod probes;
 pub mod weave;
 
 pub use classfile::Error;
-pub use probes::{Edge, EdgeKind, Level, Plan, plan};
+pub use probes::{Edge, EdgeKind, Level, Plan, Planner, plan};
 pub use weave::{Options, Policy, SkipReason, Skipped, Treatment, Weaver, Woven, WovenMethod};

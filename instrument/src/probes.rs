@@ -56,24 +56,38 @@ pub struct Plan {
 /// # Errors
 /// Malformed code, or more counters than [`abi::MAX_COUNTERS`].
 pub fn plan<'a>(class: &ClassFile<'a>, method: &Method<'a>) -> Result<Option<Plan>, Error> {
-    let Some(code) = class.code(method)? else { return Ok(None) };
     let mut planner = Planner::default();
-    planner.plan(class, method, &code)?;
+    if !planner.plan_method(class, method)? {
+        return Ok(None);
+    }
     let Planner { graph, edges, counters, .. } = planner;
     Ok(Some(Plan { leaf: graph.leaf, blocks: graph.blocks, edges, counters }))
 }
 
 /// Plans methods one after the other, reusing its memory.
 #[derive(Debug, Default)]
-pub(crate) struct Planner {
-    pub(crate) graph: Graph,
-    pub(crate) edges: Vec<Edge>,
-    pub(crate) counters: u16,
+pub struct Planner {
+    /// The flow graph of the method planned last.
+    pub graph: Graph,
+    /// Its edges, as in [`Plan::edges`].
+    pub edges: Vec<Edge>,
+    /// Number of its counters.
+    pub counters: u16,
     order: Vec<(u32, u32)>,
     parent: Vec<u32>,
 }
 
 impl Planner {
+    /// Plans a method, replacing what was here; false if it has no code.
+    ///
+    /// # Errors
+    /// As [`plan`].
+    pub fn plan_method<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>) -> Result<bool, Error> {
+        let Some(code) = class.code(method)? else { return Ok(false) };
+        self.plan(class, method, &code)?;
+        Ok(true)
+    }
+
     pub(crate) fn plan<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>, code: &Code<'a>) -> Result<(), Error> {
         self.graph.analyse(class, method, code)?;
         self.choose_chords().ok_or(Error::new(code.at, "more branches than cprof has counters for"))

@@ -95,6 +95,7 @@ pub struct Graph {
     pub stores_this: bool,
     /// Locals that long and double values are stored to, each once.
     pub wide_stores: Vec<u16>,
+    accesses_fields: bool,
     block_at: Vec<u32>,
     switch_targets: Vec<u32>,
 }
@@ -103,8 +104,8 @@ pub struct Graph {
 pub(crate) struct Context<'c, 'a> {
     pub(crate) class: &'c ClassFile<'a>,
     pub(crate) code: &'c Code<'a>,
-    /// Local 0 is `this` wherever it is loaded.
-    pub(crate) this_in_0: bool,
+    /// Local 0 is `this` wherever it is loaded, and fields are accessed, so that where `this` goes makes a difference.
+    pub(crate) follow_this: bool,
 }
 
 impl Graph {
@@ -126,7 +127,8 @@ impl Graph {
         let is_constructor = method.name == b"<init>" && class.super_index != 0;
         self.stores_this = self.mark_leaders(class, code, is_constructor)?;
         self.mark_handlers(code)?;
-        let context = Context { class, code, this_in_0: method.access & access::STATIC == 0 && !self.stores_this };
+        let follow_this = self.accesses_fields && method.access & access::STATIC == 0 && !self.stores_this;
+        let context = Context { class, code, follow_this };
         self.find_blocks(&context)?;
         self.find_edges(code)?;
         if is_constructor {
@@ -152,6 +154,7 @@ impl Graph {
         self.marks.resize(code.bytes.len() + 1, 0);
         self.marks[0] = mark::LEADER;
         self.wide_stores.clear();
+        self.accesses_fields = false;
         let mut stores_0 = false;
         let mut begun = 0u32;
         for instruction in Instructions::new(code.bytes, code.at) {
@@ -182,6 +185,7 @@ impl Graph {
                         self.wide_stores.push(local);
                     }
                 }
+                op::GETFIELD | op::PUTFIELD => self.accesses_fields = true,
                 op::NEW if is_constructor => begun += u32::from(is_own_or_super(class, class.pool.class_name(i.u2())?)),
                 op::INVOKESPECIAL if is_constructor => {
                     let callee = class.pool.member(i.u2())?;

@@ -27,11 +27,13 @@ impl<'a> Before<'a> {
     /// Answers whether `i` may throw or run other code, and moves behind it.
     pub(super) fn step(&mut self, context: &Context<'_, '_>, i: Instruction<'a>) -> Result<bool, Error> {
         let member = match i.opcode {
-            op::GETSTATIC..=op::INVOKEDYNAMIC => Some(context.class.pool.member(i.u2())?),
+            op::GETSTATIC..=op::PUTFIELD => Some(context.class.pool.member(i.u2())?),
+            // Whatever it names, it may throw.
+            op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC if context.follow_this => Some(context.class.pool.member(i.u2())?),
             _ => None,
         };
         let throws = self.may_throw(context, &i, member.as_ref())?;
-        if context.this_in_0 {
+        if context.follow_this {
             self.stack.apply(&i, member.as_ref());
         }
         self.previous = Some(i);

@@ -71,13 +71,24 @@ impl<W: Write + Seek> ColumnWriter<W> {
 
     /// An entry of bytes, compressed at a deflate level or stored.
     pub(super) fn bytes(&mut self, name: &str, bytes: &[u8], level: Option<i64>) -> io::Result<()> {
+        self.parts(name, bytes.len(), std::iter::once(bytes), level)
+    }
+
+    /// As [`Self::bytes`], for `size` bytes in parts.
+    pub(super) fn parts<'b>(
+        &mut self,
+        name: &str,
+        size: usize,
+        mut parts: impl Iterator<Item = &'b [u8]>,
+        level: Option<i64>,
+    ) -> io::Result<()> {
         let method = if level.is_some() { CompressionMethod::Deflated } else { CompressionMethod::Stored };
         let options = SimpleFileOptions::default()
             .compression_method(method)
             .compression_level(level)
-            .large_file(bytes.len() >= u32::MAX as usize / 2);
+            .large_file(size >= u32::MAX as usize / 2);
         self.zip.start_file(name, options)?;
-        self.zip.write_all(bytes)
+        parts.try_for_each(|part| self.zip.write_all(part))
     }
 
     /// A column of numbers.

@@ -92,10 +92,9 @@ pub fn write_to<W: Write + Seek>(out: W, profile: &Profile) -> io::Result<W> {
     w.column("classes/source.u32", class_source.into_iter())?;
     w.column("classes/hidden.u8", p.classes.iter().map(|c| u8::from(c.hidden)))?;
     w.column("classes/size.u32", p.classes.iter().map(|c| c.bytes.len() as u32))?;
-    let mut class_bytes = Vec::with_capacity(p.classes.iter().map(|c| c.bytes.len()).sum());
-    p.classes.iter().for_each(|c| class_bytes.extend_from_slice(&c.bytes));
-    let level = (class_bytes.len() > STORED_CLASSES).then_some(FAST);
-    w.bytes("classes/bytes.bin", &class_bytes, level)?;
+    let size: usize = p.classes.iter().map(|c| c.bytes.len()).sum();
+    let level = (size > STORED_CLASSES).then_some(FAST);
+    w.parts("classes/bytes.bin", size, p.classes.iter().map(|c| &c.bytes[..]), level)?;
 
     w.column("methods/class.u32", p.methods.iter().map(|m| m.class))?;
     w.column("methods/index.u16", p.methods.iter().map(|m| m.index))?;

@@ -7,6 +7,7 @@ use crate::code::text;
 use crate::file::{self, WriteError};
 use crate::flow::{Block, Edge, EdgeKind, Flow};
 use crate::model::{Class, Departure, Gap, Method, Nodes, Profile, RunFacts, Thread, special};
+use cprof_instrument::Planner;
 use cprof_instrument::abi::{flags, kind};
 use cprof_instrument::classfile::ClassFile;
 use rustc_hash::FxHashMap;
@@ -56,6 +57,7 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
     let mut assembly = Assembly {
         log,
         hierarchy: Hierarchy::new(log),
+        planner: Planner::default(),
         profile: Profile { run, ..Profile::default() },
         classes: FxHashMap::default(),
         methods: FxHashMap::default(),
@@ -80,6 +82,7 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
 struct Assembly<'l, 'a> {
     log: &'l Log<'a>,
     hierarchy: Hierarchy<'a>,
+    planner: Planner,
     profile: Profile,
     /// Position in the profile by position in the log.
     classes: FxHashMap<usize, u32>,
@@ -195,10 +198,12 @@ impl<'a> Assembly<'_, 'a> {
     }
 
     /// The method's flow as the weaver planned it, or why the node cannot be used.
-    fn describe(&self, id: u32, counters: usize) -> Result<(usize, usize, Flow), String> {
+    fn describe(&mut self, id: u32, counters: usize) -> Result<(usize, usize, Flow), String> {
         let (at, m) = self.log.method(id).ok_or_else(|| format!("method id {id} is not in the class log"))?;
         let class = &self.log.classes[at];
-        let flow = flow(self.parsed(at)?, class.methods[m].0).ok_or_else(|| damaged(class.name))?;
+        let parsed = self.hierarchy.parsed[at].as_ref();
+        let flow =
+            parsed.and_then(|parsed| flow(&mut self.planner, parsed, class.methods[m].0)).ok_or_else(|| damaged(class.name))?;
         if usize::from(flow.counters) != counters {
             let planned = flow.counters;
             return Err(format!("{} has a method with {counters} counters where {planned} were planned", class.name));
@@ -264,9 +269,11 @@ fn damaged(class: &str) -> String {
 }
 
 /// The flow of a method as the weaver planned it.
-pub(super) fn flow(class: &ClassFile<'_>, index: u16) -> Option<Flow> {
+pub(super) fn flow(planner: &mut Planner, class: &ClassFile<'_>, index: u16) -> Option<Flow> {
     use cprof_instrument::EdgeKind as Planned;
-    let plan = cprof_instrument::plan(class, class.methods.get(index as usize)?).ok()??;
+    if !planner.plan_method(class, class.methods.get(index as usize)?).ok()? {
+        return None;
+    }
     let edge = |e: &cprof_instrument::Edge| Edge {
         from: e.from,
         to: e.to,
@@ -283,8 +290,8 @@ pub(super) fn flow(class: &ClassFile<'_>, index: u16) -> Option<Flow> {
         counter: e.counter,
     };
     Some(Flow {
-        blocks: plan.blocks.iter().map(|b| Block { start: b.start, end: b.end }).collect(),
-        edges: plan.edges.iter().map(edge).collect(),
-        counters: plan.counters,
+        blocks: planner.graph.blocks.iter().map(|b| Block { start: b.start, end: b.end }).collect(),
+        edges: planner.edges.iter().map(edge).collect(),
+        counters: planner.counters,
     })
 }

@@ -8,6 +8,7 @@ use crate::measure::Rule;
 use crate::model::{Level, Thread};
 use crate::names::{parameters, stable};
 use crate::target::Bytecodes;
+use cprof_instrument::Planner;
 use cprof_instrument::abi::{self, kind};
 use cprof_instrument::classfile::{ClassFile, mutf8};
 use rustc_hash::FxHashMap;
@@ -123,7 +124,7 @@ fn metered(id: u32, log: &Log<'_>) -> Option<Metered> {
     let entry = &log.classes[class];
     let &(index, _, level) = entry.methods.get(method)?;
     let parsed = ClassFile::parse(entry.bytes).ok()?;
-    let flow = flow(&parsed, index)?;
+    let flow = flow(&mut Planner::default(), &parsed, index)?;
     let method = parsed.methods.get(index as usize)?;
     let code = parsed.code(method).ok()??;
     let rule = Rule::new(&flow, code.bytes, code.at, &Bytecodes).ok()?;
