@@ -73,35 +73,38 @@ impl Agent {
 
     /// Writes a profile of what was counted so far.
     pub fn write_profile(&self, jni: Jni, out: &Path) -> Result<Summary, String> {
-        let log = self.log.records();
-        let log = Log::read(&log);
-        let mut capture = self.capture(jni, &log)?;
-        let pauses = lock(&self.pauses);
-        for (earlier, later) in &pauses.ended {
-            capture.minus(later, earlier);
-        }
-        if let Some(since) = &pauses.since {
-            let now = capture.clone();
-            capture.minus(&now, since);
-        }
-        drop(pauses);
-        let run = RunFacts { ended_ms: now_ms(), ..facts::run(self.jvmti, &self.options, self.pid, self.started) };
-        recording::write(out, capture, &log, run).map_err(|e| e.to_string())
+        self.capture(jni, |mut capture, log| {
+            let pauses = lock(&self.pauses);
+            for (earlier, later) in &pauses.ended {
+                capture.minus(later, earlier);
+            }
+            if let Some(since) = &pauses.since {
+                let now = capture.clone();
+                capture.minus(&now, since);
+            }
+            drop(pauses);
+            let run = RunFacts { ended_ms: now_ms(), ..facts::run(self.jvmti, &self.options, self.pid, self.started) };
+            recording::write(out, capture, log, run).map_err(|e| e.to_string())
+        })?
     }
 
-    fn capture(&self, jni: Jni, log: &Log) -> Result<Capture, String> {
+    /// Passes on what was counted, and the classes that it was counted in; the threads run again then.
+    fn capture<T>(&self, jni: Jni, then: impl FnOnce(Capture, &Log) -> T) -> Result<T, String> {
         let current = self.jvmti.current_thread().map_err(|e| e.to_string())?;
-        let _muted = Muted::thread(jni, current, self.contexts, &self.arena);
+        let muted = Muted::thread(jni, current, self.contexts, &self.arena);
         let stopped = Stopped::all(self.jvmti, jni, self.arena.has_virtual_threads());
-        let stacks = Frames::new(self, log).stacks(jni, &stopped, self.contexts, &self.arena);
+        // Not before: a class that is loaded meanwhile may run.
+        let records = self.log.records();
+        let log = Log::read(&records);
+        let stacks = Frames::new(self, &log).stacks(jni, &stopped, self.contexts, &self.arena);
         let still = self.caches.as_ref().map(|caches| {
             // What a thread that runs on logs meanwhile is left out.
             self.drain(jni, &stopped, caches);
             caches.stop()
         });
-        let capture = recording::capture(&*self.arena, &stacks).map_err(|e| e.to_string());
-        drop(still);
-        capture
+        let capture = recording::capture(&*self.arena, &stacks).map_err(|e| e.to_string())?;
+        drop((still, stopped, muted));
+        Ok(then(capture, &log))
     }
 
     /// Simulates what threads have logged and not simulated themselves.
@@ -118,8 +121,7 @@ impl Agent {
 
     /// Begins a stretch that is left out.
     pub fn pause(&self, jni: Jni) -> Option<()> {
-        let log = self.log.records();
-        let capture = self.capture(jni, &Log::read(&log)).map_err(|e| message(&format!("no pause: {e}"))).ok()?;
+        let capture = self.capture(jni, |capture, _| capture).map_err(|e| message(&format!("no pause: {e}"))).ok()?;
         self.log.append(&Entry::Unattended(
             "the program paused counting (cprof.CProf.pause): what ran in pauses is in these numbers",
         ));
@@ -129,8 +131,7 @@ impl Agent {
 
     /// Ends it.
     pub fn resume(&self, jni: Jni) -> Option<()> {
-        let log = self.log.records();
-        let later = self.capture(jni, &Log::read(&log)).map_err(|e| message(&format!("still paused: {e}"))).ok()?;
+        let later = self.capture(jni, |capture, _| capture).map_err(|e| message(&format!("still paused: {e}"))).ok()?;
         let mut pauses = lock(&self.pauses);
         let earlier = pauses.since.take()?;
         pauses.ended.push((earlier, later));
