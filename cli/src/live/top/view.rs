@@ -163,7 +163,7 @@ impl View {
         let per_second = |n: u64| short(n as f64 / self.seconds);
         let numbers = match self.ready() {
             true => format!(
-                "{} bytecodes/s, {} calls/s in {} threads",
+                "{} bytecodes/s, {} calls/s, active threads: {}",
                 per_second(self.all.own),
                 per_second(self.all.calls),
                 self.rows[Kind::Threads as usize].iter().filter(|(_, change)| change.calls > 0).count()
@@ -171,10 +171,10 @@ impl View {
             false => "looking".to_owned(),
         };
         let tree = format!(
-            "{} contexts in {} trees, {} of shared memory; read in {} ms",
+            "{} contexts, {} of shared memory, trees: {}; read in {} ms",
             thousands(self.contexts as u64),
-            self.threads,
             size(self.memory),
+            self.threads,
             self.took.as_millis()
         );
         let keys = match (&self.note, self.keys, self.warnings) {
@@ -297,7 +297,7 @@ mod tests {
     fn rows_are_rates_in_the_order_chosen() {
         let mut view = view();
         let lines = view.lines(80, 24);
-        assert_eq!(lines[1], "2.00k bytecodes/s, 5 calls/s in 0 threads");
+        assert_eq!(lines[1], "2.00k bytecodes/s, 5 calls/s, active threads: 0");
         assert_eq!(lines[5], "      1.50k   75.0%        1  a.B.g()");
         assert_eq!(lines[6], "        500   25.0%        4  com.acme.Main.f()");
         view.order = Order::Calls;
