@@ -53,6 +53,11 @@ impl Running {
         self.line()
     }
 
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a command to the agent.
     pub fn command(&mut self, text: &str) -> Answer {
         self.commands += 1;

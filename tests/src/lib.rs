@@ -6,6 +6,7 @@
 //! - [`attach`]: a running JVM, and commands to the agent in it
 //! - [`caches`], [`processor`]: method caches, and the cycles a processor takes, simulated from what the oracle saw
 //! - [`compare`]: runs a program in all ways and compares
+//! - [`http`]: requests to a server
 //! - [`live`]: JVMs that are looked at, and ended, from outside
 //! - [`program`]: what a program's head comment says about it
 //! - [`tree`]: calling context trees by name, and where two of them differ
@@ -19,6 +20,7 @@ pub mod build;
 pub mod caches;
 pub mod compare;
 pub mod evaluated;
+pub mod http;
 pub mod jdk;
 pub mod live;
 pub mod processor;
