@@ -115,6 +115,11 @@ impl<'a> Jni<'a> {
         if self.failed() || field.is_null() { None } else { Some(field) }
     }
 
+    /// A field of type int.
+    pub fn int_field(self, object: jobject, field: jfieldID) -> i32 {
+        call!(self, v1_2, GetIntField, object, field)
+    }
+
     /// A field of type long.
     pub fn long_field(self, object: jobject, field: jfieldID) -> i64 {
         call!(self, v1_2, GetLongField, object, field)

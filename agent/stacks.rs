@@ -9,7 +9,7 @@ use crate::jvmti::{FrameInfo, Jvmti, MethodId};
 use cprof_instrument::abi;
 use cprof_instrument::classfile::ClassFile;
 use cprof_profile::recording::{Frame, Log, Stack};
-use jni_sys::jobject;
+use jni_sys::{jclass, jobject};
 use std::collections::HashMap;
 
 /// The tag of virtual threads; no loader and no class has it (`crate::classes`).
@@ -42,7 +42,8 @@ impl Stopped {
         let done = jvmti.suspend(&others).unwrap_or_default();
         let suspended = others.into_iter().zip(done).filter_map(|(thread, done)| done.then_some(thread)).collect();
         if with_virtual && let Some(class) = jni.find_class(c"java/lang/VirtualThread") {
-            threads.extend(jvmti.instances(class, VIRTUAL_THREAD_TAG).unwrap_or_default());
+            let virtuals = jvmti.instances(class, VIRTUAL_THREAD_TAG).unwrap_or_default();
+            threads.extend(started(jni, class, virtuals));
         }
         Stopped { jvmti, suspended, virtual_but, threads }
     }
@@ -63,6 +64,24 @@ impl Drop for Stopped {
             let _ = self.jvmti.resume_virtual(except);
         }
     }
+}
+
+/// Those of some virtual threads that have been started. A walk of the heap also finds one that another thread is in the middle of
+/// constructing; asked for its stack, HotSpot follows its continuation, which is null (JDK 25, jvmtiEnvBase.cpp, `is_vthread_alive`).
+fn started(jni: Jni, class: jclass, mut threads: Vec<jobject>) -> Vec<jobject> {
+    // VirtualThread.NEW, what the field is before any constructor has run.
+    const NEW: i32 = 0;
+    // Where there are none, asking for the field would initialise the class while all threads are stopped. HotSpot relies on the
+    // field, too (javaClasses.cpp).
+    let state = threads.first().and_then(|_| jni.field(class, c"state", c"I"));
+    threads.retain(|&thread| {
+        let started = state.is_some_and(|state| jni.int_field(thread, state) != NEW);
+        if !started {
+            jni.forget(thread);
+        }
+        started
+    });
+    threads
 }
 
 /// Whether a thread is virtual. (That GetAllThreads does not list it says nothing: nor does it list some of the VM's own.)
