@@ -27,6 +27,7 @@ const UNCERTAIN: &[&str] = &[
     "java.lang.Module.isExplicitlyExportedOrOpened(",
     // The table of method types holds them weakly, so that the garbage collector has a say.
     "java.lang.invoke.MethodType$ConcurrentWeakInternSet.",
+    "jdk.internal.util.ReferencedKeyMap.", // from JDK 21 on
     // A class loader's table of locks has the names of classes that the agent caused to be loaded.
     "java.lang.ClassLoader.getClassLoadingLock(",
     // The tables of members hidden from reflection have the agent's.
