@@ -27,18 +27,6 @@ impl Memory for FileMemory<'_> {
         self.len
     }
 
-    fn u32(&self, at: u64) -> Option<u32> {
-        let mut word = [0; 4];
-        self.bytes(at, &mut word)?;
-        Some(u32::from_le_bytes(word))
-    }
-
-    fn u64(&self, at: u64) -> Option<u64> {
-        let mut word = [0; 8];
-        self.bytes(at, &mut word)?;
-        Some(u64::from_le_bytes(word))
-    }
-
     fn bytes(&self, at: u64, out: &mut [u8]) -> Option<()> {
         // Past an end that has moved: an error like any other.
         self.file.read_exact_at(out, at).ok()

@@ -10,9 +10,17 @@ pub trait Memory {
         self.len() == 0
     }
     /// The u32 at a byte offset; none beyond the end.
-    fn u32(&self, at: u64) -> Option<u32>;
+    fn u32(&self, at: u64) -> Option<u32> {
+        let mut word = [0; 4];
+        self.bytes(at, &mut word)?;
+        Some(u32::from_le_bytes(word))
+    }
     /// The u64 at a byte offset; none beyond the end.
-    fn u64(&self, at: u64) -> Option<u64>;
+    fn u64(&self, at: u64) -> Option<u64> {
+        let mut word = [0; 8];
+        self.bytes(at, &mut word)?;
+        Some(u64::from_le_bytes(word))
+    }
     /// Copies bytes; none when they reach beyond the end.
     fn bytes(&self, at: u64, out: &mut [u8]) -> Option<()>;
 }
@@ -20,18 +28,6 @@ pub trait Memory {
 impl Memory for &[u8] {
     fn len(&self) -> u64 {
         <[u8]>::len(self) as u64
-    }
-
-    fn u32(&self, at: u64) -> Option<u32> {
-        let mut word = [0; 4];
-        self.bytes(at, &mut word)?;
-        Some(u32::from_le_bytes(word))
-    }
-
-    fn u64(&self, at: u64) -> Option<u64> {
-        let mut word = [0; 8];
-        self.bytes(at, &mut word)?;
-        Some(u64::from_le_bytes(word))
     }
 
     fn bytes(&self, at: u64, out: &mut [u8]) -> Option<()> {
@@ -56,7 +52,8 @@ impl<'a> Window<'a> {
         Window { memory, buffer: Vec::new(), base: 0 }
     }
 
-    fn fill(&mut self, at: u64, len: u64) -> Option<&[u8]> {
+    /// Some bytes, at most 256 KB.
+    pub fn bytes(&mut self, at: u64, len: u64) -> Option<&[u8]> {
         let end = self.base + self.buffer.len() as u64;
         if at < self.base || at.checked_add(len)? > end {
             let size = self.memory.len().checked_sub(at)?.min(Self::SIZE);
@@ -76,23 +73,11 @@ impl<'a> Window<'a> {
 
     /// The u32 at a byte offset.
     pub fn u32(&mut self, at: u64) -> Option<u32> {
-        Some(u32::from_le_bytes(self.fill(at, 4)?.try_into().ok()?))
+        Some(u32::from_le_bytes(self.bytes(at, 4)?.try_into().ok()?))
     }
 
     /// The u64 at a byte offset.
     pub fn u64(&mut self, at: u64) -> Option<u64> {
-        Some(u64::from_le_bytes(self.fill(at, 8)?.try_into().ok()?))
-    }
-
-    /// Appends `count` u64 words.
-    pub fn u64s(&mut self, at: u64, count: usize, out: &mut Vec<u64>) -> Option<()> {
-        let bytes = self.fill(at, 8 * count as u64)?;
-        out.extend(bytes.as_chunks::<8>().0.iter().map(|w| u64::from_le_bytes(*w)));
-        Some(())
-    }
-
-    /// Some bytes, at most 256 KB.
-    pub fn bytes(&mut self, at: u64, len: u64) -> Option<&[u8]> {
-        self.fill(at, len)
+        Some(u64::from_le_bytes(self.bytes(at, 8)?.try_into().ok()?))
     }
 }
