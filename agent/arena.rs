@@ -5,7 +5,7 @@
 //! an error and never a SIGBUS: the rest of the arena then becomes private memory of the JVM.
 
 use crate::options::Options;
-use crate::{caches, message};
+use crate::{caches, faults, message};
 use cprof_instrument::abi::{self, flags, header};
 use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
 use cprof_profile::recording::Memory;
@@ -59,6 +59,7 @@ impl Arena {
         let logged = caches::mode(&options.caches) == abi::caches::LOGGED;
         let first_step = if logged { FIRST_STEP_LOGGED } else { FIRST_STEP };
         let reserved = soft_limit.max(abi::CHUNKS + first_step) + abi::RESERVE + STEP;
+        faults::io("arena mmap")?;
         let (fd, flags) = match &file {
             Some(file) => {
                 file.set_len(reserved)?;
@@ -75,6 +76,7 @@ impl Arena {
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         let ready = Ready { chunks: abi::CHUNKS + first_step, table: 0, private: file.is_none() };
         let arena = Arena { base, reserved, file, ready: Mutex::new(ready) };
+        faults::io("arena fallocate")?;
         arena.allocate(0, abi::METHODS)?;
         arena.allocate(abi::CHUNKS, first_step)?;
         arena.write_header(options, soft_limit, first_step);
@@ -215,7 +217,7 @@ impl Arena {
         if ready.private {
             return true;
         }
-        let Err(error) = take(self, at(ready), length) else { return true };
+        let Err(error) = faults::io("arena grow").and_then(|()| take(self, at(ready), length)) else { return true };
         // Nothing was handed out yet of what is not ready.
         let table = abi::METHODS + ready.table..abi::CHUNKS;
         let chunks = ready.chunks..self.reserved;
@@ -238,6 +240,9 @@ impl Arena {
 
     /// Puts anonymous memory in the place of a part of the file whose contents nobody needs.
     fn make_private(&self, part: std::ops::Range<u64>) -> bool {
+        if faults::fails("arena private") {
+            return false;
+        }
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
         let length = (part.end - part.start) as usize;
         // SAFETY: the part is inside our own mapping. Nobody relies on what was in it: it lies behind what is ready, or the recording
@@ -272,6 +277,7 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         if !self.make_private(0..self.reserved) {
+            message("the memory of a recording that has ended cannot be given up: it stays taken as long as the JVM runs");
             // The pages of the file at least. A full file system would then end the process at a late write; there is no other way.
             // SAFETY: our own mapping; what is in it is nobody's any more.
             unsafe { libc::madvise(self.base.as_ptr().cast(), self.reserved as usize, libc::MADV_REMOVE) };

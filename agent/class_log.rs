@@ -1,6 +1,6 @@
 //! The class log: an append-only file of records, kept in memory when there is no file or no room in it.
 
-use crate::message;
+use crate::{faults, message};
 use cprof_profile::recording::log::{self, Entry};
 use std::fs::File;
 use std::io;
@@ -34,15 +34,25 @@ impl ClassLog {
         let mut store = crate::lock(&self.0);
         match &mut *store {
             Store::Memory(bytes) => bytes.extend_from_slice(&record),
-            Store::File { file, length } => match file.write_all_at(&record, *length) {
-                Ok(()) => *length += record.len() as u64,
-                Err(error) => {
-                    message(&format!("the class log cannot be written, it stays in memory from now on: {error}"));
-                    let mut bytes = read(file, *length);
-                    bytes.extend_from_slice(&record);
-                    *store = Store::Memory(bytes);
+            Store::File { file, length } => {
+                match faults::io("class log write").and_then(|()| file.write_all_at(&record, *length)) {
+                    Ok(()) => *length += record.len() as u64,
+                    Err(error) => {
+                        message(&format!("the class log cannot be written, it stays in memory from now on: {error}"));
+                        let mut bytes = read(file, *length);
+                        bytes.extend_from_slice(&record);
+                        *store = Store::Memory(bytes);
+                    }
                 }
-            },
+            }
+        }
+    }
+
+    /// Bytes of all records up to now.
+    pub fn len(&self) -> u64 {
+        match &*crate::lock(&self.0) {
+            Store::Memory(bytes) => bytes.len() as u64,
+            Store::File { length, .. } => *length,
         }
     }
 
@@ -83,6 +93,7 @@ pub struct Mapping {
 
 impl Mapping {
     fn new(file: &File, length: u64) -> io::Result<Mapping> {
+        faults::pass("class log mmap");
         let length = usize::try_from(length).map_err(io::Error::other)?;
         // All pages at once, as all are read.
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
@@ -115,7 +126,7 @@ impl Drop for Mapping {
 
 fn read(file: &File, length: u64) -> Vec<u8> {
     let mut bytes = vec![0; length as usize];
-    if let Err(error) = file.read_exact_at(&mut bytes, 0) {
+    if let Err(error) = faults::io("class log read").and_then(|()| file.read_exact_at(&mut bytes, 0)) {
         message(&format!("the class log cannot be read back: {error}; classes will be missing from the profile"));
         bytes.clear();
     }

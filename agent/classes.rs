@@ -9,7 +9,7 @@ use crate::jni::Jni;
 use crate::jvmti::Jvmti;
 use crate::options::Options;
 use crate::policy::{self, ClassPolicy, Policy};
-use crate::{intrinsics, runtime, seeds, thread_fields};
+use crate::{faults, intrinsics, memory, message, runtime, seeds, thread_fields};
 use cprof_instrument::Level;
 use cprof_instrument::abi;
 use cprof_instrument::classfile::{ClassFile, Method};
@@ -20,10 +20,18 @@ use jni_sys::{jclass, jobject};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Tags of class objects of hidden classes begin here; smaller ones are loaders'.
 const FIRST_CLASS_TAG: i64 = 1 << 32;
+
+/// At launch nothing can be counted without these: they hold what woven code calls, where contexts are kept, and where counting begins.
+const ESSENTIAL: [&str; 3] = ["java/lang/Object", "java/lang/Thread", "java/lang/System"];
+
+/// Names of the JDK's own loaders.
+const APP_LOADER: &str = "app";
+const PLATFORM_LOADER: &str = "platform";
 
 /// The number of a class in the class log.
 pub type EntryId = u32;
@@ -38,6 +46,8 @@ pub struct Classes {
     deterministic: bool,
     /// In a running JVM: which loaders find the runtime class.
     sight: Option<Sight>,
+    /// At launch: the JDK's own loaders find the runtime class.
+    introduced: AtomicBool,
     colours: Mutex<Colours>,
     known: Mutex<Known>,
     loaders: Mutex<Vec<String>>,
@@ -45,6 +55,10 @@ pub struct Classes {
     gaps: Mutex<Vec<(String, String)>>,
     /// In a running JVM: the hidden classes that were woven, which stay so when the agent leaves.
     hidden: Mutex<Vec<HiddenClass>>,
+    /// No class is woven any more.
+    gave_up: AtomicBool,
+    /// It has been said that there is no memory for weaving.
+    short: AtomicBool,
 }
 
 #[derive(Default)]
@@ -116,12 +130,31 @@ impl Classes {
             },
             deterministic: options.deterministic,
             sight,
+            introduced: AtomicBool::default(),
             colours: Mutex::default(),
             known: Mutex::default(),
             loaders: Mutex::default(),
             gaps: Mutex::default(),
             hidden: Mutex::default(),
+            gave_up: AtomicBool::default(),
+            short: AtomicBool::default(),
         }
+    }
+
+    /// From here on the classes of the JDK's own loaders may name the runtime class (`CProfRuntime.introduce`).
+    pub fn introduced(&self) {
+        self.introduced.store(true, Ordering::Release);
+    }
+
+    /// Whether classes of a loader, given by the name it has in the log, call the runtime through `Object`. (Their code is of the same size
+    /// either way.)
+    fn inherited_calls(&self, loader: &str) -> bool {
+        let may_name = match loader {
+            "" => true,
+            APP_LOADER | PLATFORM_LOADER => self.introduced.load(Ordering::Acquire),
+            _ => false,
+        };
+        self.sight.is_none() && !may_name
     }
 
     /// A class with a class file load hook. Answers the bytes to use instead, if there are any.
@@ -147,7 +180,38 @@ impl Classes {
         self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry)).ok()
     }
 
+    /// The JVM gets a class as it was. `why`: what failed.
+    pub fn left_alone(&self, name: &str, why: &str) {
+        // Its frames are none of woven code, whatever was entered before.
+        crate::lock(&self.known).by_name.retain(|(_, known), _| **known != *name);
+        self.not_covered(name, why);
+        if self.sight.is_none() && ESSENTIAL.contains(&name) && !self.gave_up.swap(true, Ordering::AcqRel) {
+            message(&format!(
+                "{} cannot be woven ({why}), without which nothing can be counted. The application runs on without being profiled",
+                name.replace('/', ".")
+            ));
+        }
+    }
+
+    /// Whether no class is woven any more, and counting must not begin.
+    pub fn gave_up(&self) -> bool {
+        self.gave_up.load(Ordering::Acquire)
+    }
+
+    /// Whether there is no memory for weaving; that it is so is said once.
+    fn no_memory(&self) -> bool {
+        let short = memory::is_short();
+        if short && !self.short.swap(true, Ordering::AcqRel) {
+            message(&format!("{}: classes that are loaded from here on are not covered", memory::NONE));
+            self.log.append(&Entry::Warning("when the process had no memory left, classes that were loaded were not covered"));
+        }
+        short
+    }
+
     fn weave(&self, jni: Option<Jni>, loader: jobject, bytes: &[u8], hidden: bool) -> (Option<Vec<u8>>, Option<EntryId>) {
+        if self.gave_up() {
+            return (None, None);
+        }
         let class = match ClassFile::parse(bytes) {
             Ok(class) => class,
             Err(error) => {
@@ -160,6 +224,18 @@ impl Classes {
         let class = fixed.as_deref().and_then(|fixed| ClassFile::parse(fixed).ok()).unwrap_or(class);
         let bytes = class.bytes;
         let name = class.name_str();
+        match ESSENTIAL.iter().position(|&essential| *essential == *name) {
+            Some(0) => faults::pass("weave Object"),
+            Some(1) => faults::pass("weave Thread"),
+            Some(2) => faults::pass("weave System"),
+            _ => faults::pass("weave"),
+        }
+        if self.no_memory() {
+            if ESSENTIAL.contains(&&*name) {
+                self.left_alone(&name, memory::NONE);
+            }
+            return (None, None);
+        }
         let (object, (tag, loader)) = (loader, self.loader(jni, loader));
         if let (Some(sight), Some(jni)) = (&self.sight, jni)
             && tag != 0
@@ -183,12 +259,12 @@ impl Classes {
             }
             crate::lock(&self.colours).note_calls(&class);
         }
-        let options = weave::Options { inherited_calls: tag != 0 && self.sight.is_none(), ..self.options };
+        let options = weave::Options { inherited_calls: self.inherited_calls(&loader), ..self.options };
         let numbering = Numbering { classes: self, policy: self.policy.class(&class), before: ids.into_iter(), again };
         let woven = match self.transform(&class, numbering, &options) {
             Ok(woven) => woven,
             Err(reason) => {
-                self.not_covered(&name, &reason);
+                self.left_alone(&name, &reason);
                 None
             }
         };
@@ -216,6 +292,7 @@ impl Classes {
             None
         };
         let weave = || {
+            faults::pass("weaver");
             // A weaver that panicked is not used again.
             let mut weaver = WEAVER.try_with(RefCell::take).unwrap_or_default();
             let woven = match &wider {
@@ -269,13 +346,17 @@ impl Classes {
         WovenFor { sites: self.options.sites, caches: self.options.caches }
     }
 
-    /// The hidden classes of this run that are still there: nothing can change them back.
-    pub fn leave(&self, jni: Jni) -> Vec<Leftover> {
+    /// The hidden classes of this run that are still there: nothing can change them back. `None`: what they are is not known any more.
+    pub fn leave(&self, jni: Jni) -> Option<Vec<Leftover>> {
+        faults::pass("leftovers");
         let bytes = self.log.records();
         let log = Log::read(&bytes);
         let hidden = std::mem::take(&mut *crate::lock(&self.hidden));
-        let alive = hidden.into_iter().filter_map(|HiddenClass { class, entry, woven_for }| {
-            jni.forget(jni.watched(class)?);
+        let alive = hidden.into_iter().filter_map(|hidden| {
+            jni.forget(jni.watched(hidden.class)?);
+            Some(hidden)
+        });
+        let leftovers = alive.map(|HiddenClass { class, entry, woven_for }| {
             let logged = log.classes.get(entry as usize)?;
             let methods = logged.methods.iter().map(|&(index, id, level)| {
                 let (counters, leaf, length) = self.arena.method(id);
@@ -291,41 +372,41 @@ impl Classes {
                 woven_for,
             })
         });
-        alive.collect()
+        leftovers.collect()
     }
 
-    /// Takes over the hidden classes of an earlier run: their methods keep their ids.
-    pub fn adopt(&self, jni: Jni, leftovers: Vec<Leftover>) {
-        for left in leftovers {
-            let Some(class) = jni.watched(left.class) else { continue };
-            let methods: Vec<_> = left.methods.iter().map(|m| (m.index, m.id, m.level)).collect();
-            let entered = left.methods.iter().all(|m| self.arena.add_method(m.id, m.counters, m.leaf, m.length));
-            let mut known = crate::lock(&self.known);
-            let entry = known.ids.len() as EntryId;
-            known.ids.push(methods.iter().map(|&(_, id, _)| id).collect());
-            left.methods.iter().for_each(|m| crate::lock(&self.colours).reserve(m.id));
-            self.log.append(&Entry::Class(ClassEntry {
-                name: &left.name,
-                loader: &left.loader,
-                hidden: true,
-                bytes: &left.bytes,
-                methods,
-                skipped: left.skipped,
-            }));
-            drop(known);
-            if !entered {
-                self.not_covered(&left.name, "a hidden class of an earlier attach for which the method table had no room");
-            }
-            if left.woven_for != self.weaves_for() {
-                let reason = "a hidden class that was woven for an earlier attach with other options: its call sites (sites=) and returns to \
-                              it (cache=) are not told apart";
-                self.not_covered(&left.name, reason);
-            }
-            // Without the tag its active frames count whole.
-            let _ = self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry));
-            crate::lock(&self.hidden).push(HiddenClass { class: left.class, entry, woven_for: left.woven_for });
-            jni.forget(class);
+    /// Takes over a hidden class of an earlier run: its methods keep their ids.
+    pub fn adopt(&self, jni: Jni, left: &Leftover) {
+        faults::pass("adopt");
+        let Some(class) = jni.watched(left.class) else { return };
+        let methods: Vec<_> = left.methods.iter().map(|m| (m.index, m.id, m.level)).collect();
+        let entered = left.methods.iter().all(|m| self.arena.add_method(m.id, m.counters, m.leaf, m.length));
+        let mut known = crate::lock(&self.known);
+        let entry = known.ids.len() as EntryId;
+        let ids = methods.iter().map(|&(_, id, _)| id).collect();
+        left.methods.iter().for_each(|m| crate::lock(&self.colours).reserve(m.id));
+        self.log.append(&Entry::Class(ClassEntry {
+            name: &left.name,
+            loader: &left.loader,
+            hidden: true,
+            bytes: &left.bytes,
+            methods,
+            skipped: left.skipped.clone(),
+        }));
+        known.ids.push(ids);
+        drop(known);
+        if !entered {
+            self.not_covered(&left.name, "a hidden class of an earlier attach for which the method table had no room");
         }
+        if left.woven_for != self.weaves_for() {
+            let reason = "a hidden class that was woven for an earlier attach with other options: its call sites (sites=) and returns to \
+                              it (cache=) are not told apart";
+            self.not_covered(&left.name, reason);
+        }
+        // Without the tag its active frames count whole.
+        let _ = self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry));
+        crate::lock(&self.hidden).push(HiddenClass { class: left.class, entry, woven_for: left.woven_for });
+        jni.forget(class);
     }
 
     /// Whether a class is a hidden one that was woven.
@@ -394,8 +475,8 @@ impl Classes {
                 jni.forget(class);
                 let class = signature.trim_start_matches('L').trim_end_matches(';').replace('/', ".");
                 let name = match class.as_str() {
-                    "jdk.internal.loader.ClassLoaders$AppClassLoader" => "app".to_owned(),
-                    "jdk.internal.loader.ClassLoaders$PlatformClassLoader" => "platform".to_owned(),
+                    "jdk.internal.loader.ClassLoaders$AppClassLoader" => APP_LOADER.to_owned(),
+                    "jdk.internal.loader.ClassLoaders$PlatformClassLoader" => PLATFORM_LOADER.to_owned(),
                     _ => format!("{class}@{tag}"),
                 };
                 names.push(name.clone());
@@ -424,8 +505,7 @@ impl Classes {
         let ids: Vec<u32> = entry.methods.iter().map(|&(_, id, _)| id).collect();
         let class = ClassFile::parse(entry.bytes).ok()?;
         let numbering = Numbering { classes: self, policy: self.policy.class(&class), before: ids.into_iter(), again: true };
-        let options =
-            weave::Options { inherited_calls: !entry.loader.is_empty() && self.sight.is_none(), maps: true, ..self.options };
+        let options = weave::Options { inherited_calls: self.inherited_calls(entry.loader), maps: true, ..self.options };
         self.transform(&class, numbering, &options).ok()?
     }
 }

@@ -1,5 +1,6 @@
 //! Where a thread's context is: in fields that were added to `java.lang.Thread` at launch, or, in a running JVM, in a table of slots.
 
+use crate::faults;
 use crate::jni::Jni;
 use cprof_instrument::abi::{self, slot};
 use jni_sys::jobject;
@@ -22,8 +23,9 @@ pub enum Word {
 /// Where contexts are.
 #[derive(Clone, Copy)]
 pub enum Contexts {
-    /// In fields of `Thread`.
-    Fields,
+    /// In fields of `Thread`. `early` is the address of the node that is current before counting is on: the node's field holds the distance
+    /// from there, so that 0, what it holds at first, needs no test.
+    Fields { early: u64 },
     /// In a table.
     Slots(&'static Slots),
 }
@@ -32,7 +34,9 @@ impl Contexts {
     /// A word of a thread's context; 0 when it has none. The thread may change it meanwhile, unless it is stopped.
     pub fn get(&self, jni: Jni, thread: jobject, word: Word) -> Option<u64> {
         match self {
-            Contexts::Fields => field(jni, thread, name(word)).map(|value| value as u64),
+            Contexts::Fields { early } => {
+                field(jni, thread, name(word)).map(|value| (value as u64).wrapping_add(origin(word, *early)))
+            }
             Contexts::Slots(slots) => {
                 let id = field(jni, thread, slot::KEY)? as u64;
                 Some(slots.find(id).map_or(0, |at| slots.word(at, word).load(Ordering::Acquire)))
@@ -43,10 +47,10 @@ impl Contexts {
     /// Sets a word of the context of the current thread, or of one that is stopped.
     pub fn set(&self, jni: Jni, thread: jobject, word: Word, value: u64) -> Option<()> {
         match self {
-            Contexts::Fields => {
+            Contexts::Fields { early } => {
                 let class = jni.class_of(thread);
                 let field = jni.field(class, &CString::new(name(word)).ok()?, c"J")?;
-                jni.set_long_field(thread, field, value as i64);
+                jni.set_long_field(thread, field, value.wrapping_sub(origin(word, *early)) as i64);
                 jni.forget(class);
             }
             Contexts::Slots(slots) => {
@@ -57,6 +61,11 @@ impl Contexts {
         }
         Some(())
     }
+}
+
+/// What the value of a word's field is the distance from.
+fn origin(word: Word, early: u64) -> u64 {
+    if matches!(word, Word::Node) { early } else { 0 }
 }
 
 fn name(word: Word) -> &'static str {
@@ -90,6 +99,7 @@ impl Slots {
     /// # Errors
     /// No address space.
     pub fn new() -> io::Result<Slots> {
+        faults::io("slots mmap")?;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a fresh mapping at an address of the kernel's choice.
         let base =

@@ -2,6 +2,7 @@
 //!
 //! A JVM that is killed leaves it for `cprof recover`.
 
+use crate::faults;
 use cprof_profile::recording::files::{ARENA, CLASS_LOG, DirectoryName, SHARED_MEMORY};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -10,6 +11,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A run's directory.
+#[derive(Clone)]
 pub struct Directory(PathBuf);
 
 impl Directory {
@@ -19,6 +21,7 @@ impl Directory {
         // SAFETY: geteuid has no preconditions.
         let user = unsafe { libc::geteuid() };
         let path = Path::new(SHARED_MEMORY).join(DirectoryName { user, pid, started_ms }.to_string());
+        faults::io("directory mkdir")?;
         DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Directory(path))
     }
@@ -26,6 +29,7 @@ impl Directory {
     /// Makes the arena's file. It is locked for as long as this process lives, whatever ends it: so `cprof` knows leftovers.
     pub fn arena(&self) -> io::Result<File> {
         let file = self.file(ARENA)?;
+        faults::io("directory flock")?;
         // SAFETY: plain system call on our own file.
         match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } {
             0 => Ok(file),
@@ -39,6 +43,7 @@ impl Directory {
     }
 
     fn file(&self, name: &str) -> io::Result<File> {
+        faults::io("directory open")?;
         OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(self.0.join(name))
     }
 

@@ -5,10 +5,14 @@ use crate::contexts::Word;
 use crate::jni::Jni;
 use crate::muted::Muted;
 use crate::stacks::{Frames, Stopped};
-use crate::{Agent, facts, lock, message, now_ms};
+use crate::{Agent, VIRTUAL_THREADS, contained, facts, faults, lock, memory, message, now_ms, refusals};
+use cprof_profile::measure::measure;
 use cprof_profile::model::RunFacts;
+use cprof_profile::names::Pattern;
 use cprof_profile::recording::log::Entry;
-use cprof_profile::recording::{self, Capture, Log, Summary};
+use cprof_profile::recording::{self, Capture, Log, Memory, Summary};
+use cprof_profile::target::Bytecodes;
+use cprof_profile::tree::{Symbols, Tree};
 use std::path::{Path, PathBuf};
 
 /// What was counted while the program had paused counting.
@@ -27,8 +31,14 @@ impl Agent {
         if std::mem::replace(&mut *finished, true) {
             return;
         }
+        if self.classes.gave_up() {
+            if let Some(directory) = &self.directory {
+                directory.remove();
+            }
+            return;
+        }
         let name = self.options.out_path(&self.options.out, self.pid, self.started / 1000);
-        match self.write_anywhere(jni, &name) {
+        match contained(|| self.write_anywhere(jni, &name)) {
             Ok(summary) => {
                 if !self.options.quiet && !self.is_attached() {
                     message(&line(&summary));
@@ -48,6 +58,9 @@ impl Agent {
                 };
                 message(&format!("no profile was written: {error}; {left}"));
             }
+        }
+        for late in refusals::late() {
+            message(&late);
         }
     }
 
@@ -73,7 +86,34 @@ impl Agent {
 
     /// Writes a profile of what was counted so far.
     pub fn write_profile(&self, jni: Jni, out: &Path) -> Result<Summary, String> {
+        faults::io("profile write").map_err(|e| format!("cannot write {}: {e}", out.display()))?;
+        self.counted(jni, |capture, log| {
+            let run = RunFacts { ended_ms: now_ms(), ..facts::run(self.jvmti, &self.options, self.pid, self.started) };
+            recording::write(out, capture, log, run).map_err(|e| e.to_string())
+        })?
+    }
+
+    /// The bytecodes that calls of a method have executed so far, with everything these called.
+    pub fn bytecodes_of(&self, jni: Jni, method: &str) -> Result<u64, String> {
+        let profile = self.counted(jni, |capture, log| recording::assemble(capture, log, RunFacts::default()))?;
+        let measures = measure(&profile, &Bytecodes).map_err(|e| e.to_string())?;
+        let symbols = Symbols::new(&profile);
+        let pattern = Pattern::new(method);
+        let named = |s: u32| {
+            let symbol = &symbols.list[s as usize];
+            pattern.matches_method(&symbol.class, &symbol.method, &symbol.descriptor)
+        };
+        // Natives have no bytecodes.
+        Ok(Tree::new(&profile, &symbols, &measures, &[], |_| true).at_and_below(named).contexts[0].total)
+    }
+
+    /// Passes on what was counted and not left out by pauses.
+    fn counted<T>(&self, jni: Jni, then: impl FnOnce(Capture, &Log) -> T) -> Result<T, String> {
+        if self.classes.gave_up() {
+            return Err("counting never began".to_owned());
+        }
         self.capture(jni, |mut capture, log| {
+            capture.warnings.extend(refusals::warnings());
             let pauses = lock(&self.pauses);
             for (earlier, later) in &pauses.ended {
                 capture.minus(later, earlier);
@@ -83,16 +123,23 @@ impl Agent {
                 capture.minus(&now, since);
             }
             drop(pauses);
-            let run = RunFacts { ended_ms: now_ms(), ..facts::run(self.jvmti, &self.options, self.pid, self.started) };
-            recording::write(out, capture, log, run).map_err(|e| e.to_string())
-        })?
+            if memory::is_short() {
+                capture.warnings.push(format!("{} when this was written", memory::NONE));
+            }
+            then(capture, log)
+        })
     }
 
     /// Passes on what was counted, and the classes that it was counted in; the threads run again then.
     fn capture<T>(&self, jni: Jni, then: impl FnOnce(Capture, &Log) -> T) -> Result<T, String> {
+        // What is copied is not larger than what it is copied from.
+        if !memory::has((self.arena.len() + self.log.len()) as usize) {
+            return Err(format!("{}, and the profile takes some", memory::NONE));
+        }
+        faults::pass("capture");
         let current = self.jvmti.current_thread().map_err(|e| e.to_string())?;
         let muted = Muted::thread(jni, current, self.contexts, &self.arena);
-        let stopped = Stopped::all(self.jvmti, jni, self.arena.has_virtual_threads());
+        let stopped = Stopped::all(self.jvmti, jni, self.feature >= VIRTUAL_THREADS, || self.arena.has_virtual_threads());
         // Not before: a class that is loaded meanwhile may run.
         let records = self.log.records();
         let log = Log::read(&records);

@@ -3,8 +3,9 @@
 //! HotSpot posts no ClassFileLoadHook for them. All of them pass the native method `ClassLoader.defineClass0`, whose address
 //! the agent replaces when the VM binds it (JVMTI event NativeMethodBind).
 
+use crate::classes::EntryId;
 use crate::jni::Jni;
-use crate::{Agent, guard};
+use crate::{Agent, contained, faults, guard};
 use jni_sys::{JNIEnv, jboolean, jbyteArray, jclass, jint, jobject, jstring};
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -76,22 +77,39 @@ unsafe extern "C" fn define_class0(
     let jni = unsafe { Jni::new(env) };
     let woven = match jni {
         Some(jni) if flags & HIDDEN != 0 && !bytes.is_null() => {
-            guard(|| Some(Agent::get()?.classes.weave_hidden(jni, loader, &jni.bytes(bytes, offset, length)?)))
+            guard(|| weave(&*Agent::get()?, jni, loader, (bytes, offset, length)))
         }
         _ => None,
     };
-    let array = woven.as_ref().and_then(|(woven, _)| Some((jni?.byte_array(woven.as_ref()?)?, woven.as_ref()?.len() as jint)));
-    let (bytes, offset, length) = match array {
-        Some((array, length)) => (array, 0, length),
-        None => (bytes, offset, length),
+    let (bytes, offset, length) = match woven {
+        Some((Some(array), length, _)) => (array, 0, length),
+        _ => (bytes, offset, length),
     };
     // SAFETY: the VM bound this wrapper only after ORIGINAL was set to the function it stands for; the arguments are its own.
     let class = unsafe {
         let original: DefineClass0 = std::mem::transmute(ORIGINAL.load(Ordering::Acquire));
         original(env, class_loader, loader, lookup, name, bytes, offset, length, domain, initialize, flags, data)
     };
-    if let (Some((_, Some(entry))), false) = (woven, class.is_null()) {
+    if let (Some((.., Some(entry))), false) = (woven, class.is_null()) {
         guard(|| Agent::get()?.classes.defined_hidden(jni?, class, entry));
     }
     class
+}
+
+/// Weaves the bytes of a hidden class: a new array, its length, and the class's entry. Without an array the class passes as it is.
+fn weave(
+    agent: &Agent,
+    jni: Jni,
+    loader: jobject,
+    (bytes, offset, length): (jbyteArray, jint, jint),
+) -> Option<(Option<jbyteArray>, jint, Option<EntryId>)> {
+    let woven = contained(|| {
+        faults::pass("hidden class");
+        let original = jni.bytes(bytes, offset, length).ok_or("its bytes cannot be read")?;
+        let (woven, entry) = agent.classes.weave_hidden(jni, loader, &original);
+        let Some(woven) = woven else { return Ok((None, 0, entry)) };
+        let array = jni.byte_array(&woven).ok_or("there is no memory for what was woven")?;
+        Ok((Some(array), woven.len() as jint, entry))
+    });
+    woven.map_err(|why| agent.classes.left_alone("a hidden class", &why)).ok()
 }

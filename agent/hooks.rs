@@ -4,8 +4,9 @@ use crate::attach::{Attached, retransform};
 use crate::jni::Jni;
 use crate::jvmti::{Callbacks, Capability, Event, Jvmti, MethodId, RawEnv, jthread};
 use crate::muted::Muted;
-use crate::{Agent, VIRTUAL_THREADS, guard, hidden, message};
+use crate::{Agent, VIRTUAL_THREADS, contained, faults, guard, hidden, message};
 use cprof_instrument::abi;
+use cprof_profile::recording::log::Entry;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::atomic::Ordering;
@@ -39,7 +40,8 @@ pub fn enable(jvmti: Jvmti) -> Result<(), String> {
     all().map_err(|e: crate::jvmti::Error| e.to_string())
 }
 
-fn set_callbacks(jvmti: Jvmti) -> Result<(), crate::jvmti::Error> {
+/// Names the functions of this module.
+pub fn set_callbacks(jvmti: Jvmti) -> Result<(), crate::jvmti::Error> {
     jvmti.set_callbacks(&Callbacks { vm_init, vm_death, vm_start, class_prepare, native_method_bind, class_file_load_hook })
 }
 
@@ -78,6 +80,7 @@ pub fn enable_late(jvmti: Jvmti, on: bool) -> Result<(), String> {
 /// A class is ready to run: its intrinsic methods are made to run as bytecode. At launch a flag does that.
 unsafe extern "C" fn class_prepare(_env: *mut RawEnv, _jni: *mut JNIEnv, _thread: jthread, class: jclass) {
     guard(|| {
+        faults::pass("class prepare");
         let agent = Agent::get()?;
         agent.attached.as_ref()?.clear_intrinsics(&agent, class);
         Some(())
@@ -86,7 +89,7 @@ unsafe extern "C" fn class_prepare(_env: *mut RawEnv, _jni: *mut JNIEnv, _thread
 
 #[allow(clippy::too_many_arguments)]
 unsafe extern "C" fn class_file_load_hook(
-    _env: *mut RawEnv,
+    env: *mut RawEnv,
     jni: *mut JNIEnv,
     _redefined: jclass,
     loader: jobject,
@@ -99,6 +102,9 @@ unsafe extern "C" fn class_file_load_hook(
 ) {
     guard(|| {
         let agent = Agent::get()?;
+        if !agent.turn.is_of(agent.jvmti, env) {
+            return None;
+        }
         // SAFETY: the VM passes length readable bytes, null or a terminated name, and this thread's environment or null; all
         // are valid during the callback.
         let (jni, bytes, name) = unsafe {
@@ -106,16 +112,28 @@ unsafe extern "C" fn class_file_load_hook(
             (Jni::new(jni), std::slice::from_raw_parts(bytes, usize::try_from(length).ok()?), name)
         };
         let leaving = agent.attached.as_ref().is_some_and(Attached::is_leaving);
-        let woven = if leaving { None } else { agent.classes.weave_loaded(jni, loader, name, bytes) };
-        retransform::hooked();
-        let woven = woven?;
-        let copy = agent.jvmti.copy(&woven).map_err(|e| message(&e.to_string())).ok()?;
-        // SAFETY: the VM's places for the answer; the memory is from Allocate, as it demands.
-        unsafe {
-            *new_length = woven.len() as jint;
-            *new_bytes = copy;
+        if leaving {
+            retransform::hooked();
+            return None;
         }
-        Some(())
+        let copied = contained(|| {
+            faults::pass("class hook");
+            let woven = agent.classes.weave_loaded(jni, loader, name, bytes);
+            retransform::hooked();
+            let copy = |woven: Vec<u8>| agent.jvmti.copy(&woven).map(|copy| (copy, woven.len()));
+            woven.map(copy).transpose().map_err(|e| e.to_string())
+        });
+        match copied {
+            // SAFETY: the VM's places for the answer; the memory is from Allocate, as it demands.
+            Ok(woven) => woven.map(|(copy, length)| unsafe {
+                *new_length = length as jint;
+                *new_bytes = copy;
+            }),
+            Err(why) => {
+                agent.classes.left_alone(name.unwrap_or("(a class without a name)"), &why);
+                None
+            }
+        }
     });
 }
 
@@ -125,14 +143,27 @@ unsafe extern "C" fn vm_start(_env: *mut RawEnv, jni: *mut JNIEnv) {
         let agent = Agent::get()?;
         // SAFETY: jni is this callback's.
         let jni = unsafe { Jni::new(jni) }?;
-        for (name, class) in agent.runtime_classes()? {
-            match jni.define_boot_class(&CString::new(name).ok()?, &class) {
-                Some(class) if name == abi::RUNTIME => agent.runtime.store(jni.keep(class), Ordering::Release),
-                Some(_) => {}
-                None => {
-                    message(&format!("{name} cannot be defined: this JVM cannot be profiled, and it cannot start either now"))
+        let classes = agent.runtime_classes()?;
+        let mut left = classes.iter().peekable();
+        let mut define = || {
+            while let Some((name, bytes)) = left.peek() {
+                faults::pass("define runtime");
+                let defined = CString::new(*name).ok().and_then(|name| jni.define_boot_class(&name, bytes));
+                let class = defined.ok_or_else(|| format!("{name} cannot be defined"))?;
+                left.next();
+                if *name == abi::RUNTIME {
+                    agent.runtime.store(jni.keep(class).unwrap_or_default(), Ordering::Release);
+                    // None: it has no such field, and then it is not this agent's.
+                    let _ = jni.set_static_boolean(class, c"barred", agent.classes.gave_up());
                 }
             }
+            Ok(())
+        };
+        // The classes that are loaded already call these, so that the program cannot do without: one failure is no reason to give up.
+        if contained(&mut define).is_err()
+            && let Err(why) = contained(&mut define)
+        {
+            message(&format!("{why}: this JVM cannot be profiled, and it cannot start either now"));
         }
         Some(())
     });
@@ -145,9 +176,20 @@ unsafe extern "C" fn vm_init(_env: *mut RawEnv, jni: *mut JNIEnv, thread: jthrea
         let agent = Agent::get()?;
         // SAFETY: jni is this callback's.
         let jni = unsafe { Jni::new(jni) }?;
-        let _muted = Muted::thread(jni, thread, agent.contexts, &agent.arena)?;
-        let class = agent.runtime.load(Ordering::Acquire);
-        if class.is_null() || !jni.run_static(class, c"bind") {
+        let bound = contained(|| {
+            faults::pass("init");
+            let _muted = Muted::thread(jni, thread, agent.contexts, &agent.arena);
+            if let Err(error) = agent.turn.leave_to_last(jni) {
+                message(&format!("agents that are loaded after cprof see woven classes ({error}); load them before it"));
+            }
+            let class = agent.runtime.load(Ordering::Acquire);
+            let bound = !class.is_null() && jni.run_static(class, c"bind");
+            if bound && jni.run_static(class, c"introduce") {
+                agent.classes.introduced();
+            }
+            Ok(bound)
+        });
+        if bound != Ok(true) {
             message(
                 "the runtime's native methods are not found: the calling context tree cannot grow beyond its first megabytes",
             );
@@ -166,11 +208,19 @@ unsafe extern "C" fn native_method_bind(
     new_address: *mut *mut c_void,
 ) {
     guard(|| {
-        let replacement = hidden::replacement(address)?;
+        let replacement = contained(|| {
+            faults::pass("native bind");
+            Ok(hidden::replacement(address))
+        });
+        let agent = Agent::get()?;
+        if let Err(why) = &replacement {
+            agent.log.append(&Entry::Warning(&format!("hidden classes (lambdas among them) may not be covered: {why}")));
+        }
+        let replacement = replacement.ok()??;
         // SAFETY: the VM's place for the answer.
         unsafe { *new_address = replacement };
         // There is only one.
-        Agent::get()?.jvmti.enable(Event::NativeMethodBind, false).ok()
+        agent.jvmti.enable(Event::NativeMethodBind, false).ok()
     });
 }
 

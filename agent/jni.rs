@@ -1,5 +1,6 @@
 //! The unsafe edge to JNI: the handful of functions the agent calls, none of which runs Java code unless it says so.
 
+use crate::{faults, refusals};
 use jni_sys::{
     JNI_OK, JNI_TRUE, JNI_VERSION_1_2, JNIEnv, JNINativeMethod, JavaVM, jbyteArray, jclass, jfieldID, jmethodID, jobject,
     jstring, jvalue,
@@ -44,6 +45,12 @@ impl<'a> Jni<'a> {
         if code == JNI_OK { unsafe { Jni::new(env.cast()) } } else { None }
     }
 
+    /// The VM.
+    pub fn vm(self) -> Option<*mut JavaVM> {
+        let mut vm = std::ptr::null_mut();
+        (call!(self, v1_2, GetJavaVM, &mut vm) == JNI_OK).then_some(vm)
+    }
+
     /// Whether a Java exception is pending; it is cleared.
     pub fn failed(self) -> bool {
         if !call!(self, v1_2, ExceptionCheck) {
@@ -53,16 +60,41 @@ impl<'a> Jni<'a> {
         true
     }
 
+    /// As [`Jni::failed`]; it is kept for the profile that this function did.
+    fn refused(self, function: &'static str) -> bool {
+        let failed = self.failed();
+        if failed {
+            refusals::note(function);
+        }
+        failed
+    }
+
+    /// Whether a fault is ordered here.
+    fn faulty(self, function: &'static str) -> bool {
+        let fails = faults::fails(function);
+        if fails {
+            refusals::note(function);
+        }
+        fails
+    }
+
     /// Defines a class in the boot loader.
     pub fn define_boot_class(self, name: &CStr, bytes: &[u8]) -> Option<jclass> {
+        if self.faulty("JNI DefineClass") {
+            return None;
+        }
         let class =
             call!(self, v1_2, DefineClass, name.as_ptr(), std::ptr::null_mut(), bytes.as_ptr().cast(), bytes.len() as i32);
         self.answer(class)
     }
 
     /// A reference that outlives the callback, for as long as the VM lives.
-    pub fn keep(self, object: jobject) -> jobject {
-        call!(self, v1_2, NewGlobalRef, object)
+    pub fn keep(self, object: jobject) -> Option<jobject> {
+        if self.faulty("JNI NewGlobalRef") {
+            return None;
+        }
+        let kept = call!(self, v1_2, NewGlobalRef, object);
+        if kept.is_null() { None } else { Some(kept) }
     }
 
     /// A reference by which an object can be found as long as it is alive.
@@ -87,6 +119,9 @@ impl<'a> Jni<'a> {
 
     /// A class of the boot loader. Outside of methods of such classes the VM asks the application's loader first.
     pub fn find_class(self, name: &CStr) -> Option<jclass> {
+        if self.faulty("JNI FindClass") {
+            return None;
+        }
         self.answer(call!(self, v1_2, FindClass, name.as_ptr()))
     }
 
@@ -111,8 +146,11 @@ impl<'a> Jni<'a> {
 
     /// An instance field.
     pub fn field(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jfieldID> {
+        if self.faulty("JNI GetFieldID") {
+            return None;
+        }
         let field = call!(self, v1_2, GetFieldID, class, name.as_ptr(), descriptor.as_ptr());
-        if self.failed() || field.is_null() { None } else { Some(field) }
+        if self.refused("JNI GetFieldID") || field.is_null() { None } else { Some(field) }
     }
 
     /// A field of type int.
@@ -132,6 +170,9 @@ impl<'a> Jni<'a> {
 
     /// Runs a static method with this one object as its argument: Java code. `None`: it threw, or there is no such method.
     pub fn ask_static(self, class: jclass, name: &CStr, descriptor: &CStr, argument: jobject) -> Option<bool> {
+        if self.faulty("JNI CallStaticMethod") {
+            return None;
+        }
         let method: jmethodID = call!(self, v1_2, GetStaticMethodID, class, name.as_ptr(), descriptor.as_ptr());
         if self.failed() || method.is_null() {
             return None;
@@ -148,6 +189,9 @@ impl<'a> Jni<'a> {
 
     /// Sets a static field of type boolean.
     pub fn set_static_boolean(self, class: jclass, name: &CStr, value: bool) -> Option<()> {
+        if self.faulty("JNI SetStaticBooleanField") {
+            return None;
+        }
         let field = call!(self, v1_2, GetStaticFieldID, class, name.as_ptr(), c"Z".as_ptr());
         if self.failed() || field.is_null() {
             return None;
@@ -158,11 +202,17 @@ impl<'a> Jni<'a> {
 
     /// A new string.
     pub fn new_string(self, text: &CStr) -> Option<jstring> {
+        if self.faulty("JNI NewStringUTF") {
+            return None;
+        }
         self.answer(call!(self, v1_2, NewStringUTF, text.as_ptr()))
     }
 
     /// Binds a native method to a function of the method's type. Answers whether the class has such a method.
     pub fn bind_native(self, class: jclass, name: &CStr, descriptor: &CStr, function: *mut c_void) -> bool {
+        if self.faulty("JNI RegisterNatives") {
+            return false;
+        }
         let method =
             JNINativeMethod { name: name.as_ptr().cast_mut(), signature: descriptor.as_ptr().cast_mut(), fnPtr: function };
         let code = call!(self, v1_2, RegisterNatives, class, &method, 1);
@@ -171,6 +221,9 @@ impl<'a> Jni<'a> {
 
     /// Runs a static method `()V`: Java code. Answers whether it returned normally.
     pub fn run_static(self, class: jclass, name: &CStr) -> bool {
+        if self.faulty("JNI CallStaticVoidMethod") {
+            return false;
+        }
         let method: jmethodID = call!(self, v1_2, GetStaticMethodID, class, name.as_ptr(), c"()V".as_ptr());
         if self.failed() || method.is_null() {
             return false;
@@ -181,21 +234,30 @@ impl<'a> Jni<'a> {
 
     /// The bytes of a `byte[]` from `offset`; `None` when they are not all there.
     pub fn bytes(self, array: jbyteArray, offset: i32, length: i32) -> Option<Vec<u8>> {
+        if self.faulty("JNI GetByteArrayRegion") {
+            return None;
+        }
         let mut bytes = vec![0u8; usize::try_from(length).ok()?];
         call!(self, v1_2, GetByteArrayRegion, array, offset, length, bytes.as_mut_ptr().cast());
-        if self.failed() { None } else { Some(bytes) }
+        if self.refused("JNI GetByteArrayRegion") { None } else { Some(bytes) }
     }
 
     /// A new `byte[]`.
     pub fn byte_array(self, bytes: &[u8]) -> Option<jbyteArray> {
+        if self.faulty("JNI NewByteArray") {
+            return None;
+        }
         let length = i32::try_from(bytes.len()).ok()?;
         let array = self.answer(call!(self, v1_2, NewByteArray, length))?;
         call!(self, v1_2, SetByteArrayRegion, array, 0, length, bytes.as_ptr().cast());
-        if self.failed() { None } else { Some(array) }
+        if self.refused("JNI SetByteArrayRegion") { None } else { Some(array) }
     }
 
     /// A string's characters (modified UTF-8; what is not UTF-8 is replaced).
     pub fn string(self, string: jstring) -> Option<String> {
+        if self.faulty("JNI GetStringUTFChars") {
+            return None;
+        }
         if string.is_null() {
             return None;
         }

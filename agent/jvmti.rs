@@ -3,6 +3,7 @@
 //! Function numbers, event numbers and capability bits are those of the JVM Tool Interface specification 1.2 and its later
 //! additions, which never renumber (sections "Function Index", "Event Index" and `jvmtiCapabilities`).
 
+use crate::{faults, refusals};
 use jni_sys::{JNIEnv, JavaVM, jclass, jint, jlong, jobject};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::fmt;
@@ -42,9 +43,28 @@ pub struct Error {
     code: jint,
 }
 
+impl Error {
+    /// JVMTI_ERROR_THREAD_NOT_ALIVE.
+    const NOT_ALIVE: jint = 15;
+    /// JVMTI_ERROR_OUT_OF_MEMORY and JVMTI_ERROR_INTERNAL: no answer to what was asked.
+    const NO_ANSWER: [jint; 2] = [faults::JVMTI_NO_MEMORY, 113];
+
+    fn check(function: &'static str, code: jint) -> Result<(), Error> {
+        if Error::NO_ANSWER.contains(&code) {
+            refusals::note(function);
+        }
+        if code == 0 { Ok(()) } else { Err(Error { function, code }) }
+    }
+
+    /// Whether the thread that was asked for has ended.
+    pub fn is_thread_ended(self) -> bool {
+        self.code == Error::NOT_ALIVE
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JVMTI {} failed with error {}", self.function, self.code)
+        write!(f, "{} failed with error {}", self.function, self.code)
     }
 }
 
@@ -113,14 +133,18 @@ pub struct Callbacks {
 /// Calls function number `$n` with the argument types of the specification and turns its code into a `Result`.
 macro_rules! call {
     ($self:ident, $n:literal, $name:literal, ($($type:ty),*) $(, $arg:expr)* $(,)?) => {{
-        // SAFETY: the table of a live environment; the number and the types are the specification's for this function, and
-        // every pointer among the arguments is valid for the call.
-        let code = unsafe {
-            let function = *(*$self.0).functions.add($n - 1);
-            let function: unsafe extern "C" fn(*mut RawEnv $(, $type)*) -> jint = std::mem::transmute(function);
-            function($self.0 $(, $arg)*)
+        let code = if faults::fails(concat!("JVMTI ", $name)) {
+            faults::JVMTI_NO_MEMORY
+        } else {
+            // SAFETY: the table of a live environment; the number and the types are the specification's for this function, and
+            // every pointer among the arguments is valid for the call.
+            unsafe {
+                let function = *(*$self.0).functions.add($n - 1);
+                let function: unsafe extern "C" fn(*mut RawEnv $(, $type)*) -> jint = std::mem::transmute(function);
+                function($self.0 $(, $arg)*)
+            }
         };
-        if code == 0 { Ok(()) } else { Err(Error { function: $name, code }) }
+        Error::check(concat!("JVMTI ", $name), code)
     }};
 }
 
@@ -131,9 +155,17 @@ impl Jvmti {
     /// `vm` is the pointer that the VM passed to `Agent_OnLoad` or `Agent_OnAttach`.
     pub unsafe fn new(vm: *mut JavaVM) -> Result<Jvmti, Error> {
         let mut env: *mut c_void = std::ptr::null_mut();
-        // SAFETY: the caller's promise; GetEnv writes one pointer.
-        let code = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, VERSION_1_2) };
-        if code == 0 { Ok(Jvmti(env.cast())) } else { Err(Error { function: "GetEnv", code }) }
+        let code = match faults::fails("GetEnv") {
+            true => faults::JVMTI_NO_MEMORY,
+            // SAFETY: the caller's promise; GetEnv writes one pointer.
+            false => unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, VERSION_1_2) },
+        };
+        Error::check("GetEnv", code).map(|()| Jvmti(env.cast()))
+    }
+
+    /// Whether that is this environment.
+    pub fn is(self, env: *mut RawEnv) -> bool {
+        self.0 == env
     }
 
     /// Adds capabilities: all or none.

@@ -3,9 +3,9 @@
 //! This file holds what the VM calls by name. The rooms: [`options`]; [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the
 //! events; [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`hidden`],
 //! [`thread_fields`] and [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already;
-//! [`runtime`], the Java classes that woven code calls; [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`directory`]
-//! and [`class_log`], where a recording lives; [`caches`], the simulation of method caches; [`facts`], [`stacks`] and [`dump`],
-//! how it becomes a profile.
+//! [`memory`], [`refusals`] and [`faults`], what is done when something fails; [`runtime`], the Java classes that woven code calls;
+//! [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`directory`] and [`class_log`], where a recording lives;
+//! [`caches`], the simulation of method caches; [`facts`], [`stacks`] and [`dump`], how it becomes a profile.
 
 mod arena;
 mod attach;
@@ -17,19 +17,23 @@ mod contexts;
 mod directory;
 mod dump;
 mod facts;
+mod faults;
 mod flags;
 mod hidden;
 mod hooks;
 mod intrinsics;
 mod jni;
 mod jvmti;
+mod memory;
 mod muted;
 mod options;
 mod policy;
+mod refusals;
 mod runtime;
 mod seeds;
 mod stacks;
 mod thread_fields;
+mod turn;
 mod vm_structs;
 
 use arena::Arena;
@@ -38,6 +42,7 @@ use caches::Caches;
 use class_log::ClassLog;
 use classes::Classes;
 use contexts::Contexts;
+use cprof_instrument::abi;
 use cprof_profile::recording::log::Entry;
 use directory::Directory;
 use dump::Pauses;
@@ -45,13 +50,15 @@ use jni::Jni;
 use jni_sys::{_jobject, JNI_ERR, JNI_OK, JNI_TRUE, JNIEnv, JavaVM, jboolean, jclass, jint, jlong, jstring};
 use jvmti::Jvmti;
 use options::Options;
+use std::any::Any;
 use std::ffi::{CStr, c_char, c_void};
-use std::io::Write;
+use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
+use turn::Turn;
 
 /// Oldest JDK this agent knows.
 const OLDEST: u32 = 17;
@@ -72,6 +79,7 @@ pub(crate) struct Agent {
     caches: Option<Caches>,
     directory: Option<Directory>,
     classes: Classes,
+    turn: Turn,
     pauses: Mutex<Pauses>,
     /// The last profile is being written, or is.
     finished: Mutex<bool>,
@@ -109,7 +117,7 @@ impl Agent {
 
 fn runtime_classes(arena: &Arena, contexts: Contexts, options: &Options, feature: u32) -> Option<Vec<(&'static str, Vec<u8>)>> {
     let slots = match contexts {
-        Contexts::Fields => None,
+        Contexts::Fields { .. } => None,
         Contexts::Slots(slots) => Some(slots.base()),
     };
     let place = runtime::Place { arena: (arena.base(), arena.end()), slots };
@@ -139,6 +147,17 @@ pub(crate) fn guard<T>(body: impl FnOnce() -> Option<T>) -> Option<T> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(None)
 }
 
+/// Runs a part of a longer work, of which the other parts are to be done whatever happens: a panic is an error like others.
+pub(crate) fn contained<T>(body: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(body))
+        .unwrap_or_else(|panic| Err(format!("internal error of cprof: {}; please report it", what_panicked(&*panic))))
+}
+
+fn what_panicked(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref().copied()).unwrap_or("unknown")
+}
+
 pub(crate) fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)
 }
@@ -150,6 +169,7 @@ pub(crate) fn now_ms() -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _reserved: *mut c_void) -> jint {
     set_panic_hook();
+    faults::arm();
     // SAFETY: the VM passes null or a terminated string.
     let text = unsafe { text(options) };
     let options = match Options::parse(&text) {
@@ -163,14 +183,11 @@ pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _
         message("the agent is given twice; give -agentpath once");
         return JNI_ERR;
     }
-    let loaded = catch_unwind(|| {
-        // SAFETY: vm is the VM's.
-        unsafe { load(vm, options) }
-    });
-    match loaded {
-        Ok(Ok(())) => {}
-        Ok(Err(why)) => message(&format!("{why}. The application runs on without being profiled")),
-        Err(_) => message("the application runs on without being profiled"),
+    // SAFETY: vm is the VM's.
+    if let Err(why) = contained(|| unsafe { load(vm, options) }) {
+        // Events that are enabled already do nothing then.
+        Agent::set(None);
+        message(&format!("{why}. The application runs on without being profiled"));
     }
     JNI_OK
 }
@@ -182,6 +199,7 @@ pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn Agent_OnAttach(vm: *mut JavaVM, options: *const c_char, _reserved: *mut c_void) -> jint {
     set_panic_hook();
+    faults::arm();
     // SAFETY: the VM passes null or a terminated string.
     let text = unsafe { text(options) };
     // SAFETY: vm is the VM's, and this is the thread that it calls its agents on.
@@ -192,7 +210,11 @@ pub unsafe extern "C" fn Agent_OnAttach(vm: *mut JavaVM, options: *const c_char,
 }
 
 fn set_panic_hook() {
-    std::panic::set_hook(Box::new(|info| message(&format!("internal error: {info}; the application runs on"))));
+    std::panic::set_hook(Box::new(|info| {
+        let (what, place) =
+            (what_panicked(info.payload()), info.location().map_or_else(String::new, |place| format!(" at {place}")));
+        message(&format!("internal error{place}: {what}; the application runs on"));
+    }));
 }
 
 /// The options as text.
@@ -212,13 +234,33 @@ unsafe fn text(options: *const c_char) -> String {
 /// # Safety
 /// `vm` is the pointer the VM passed.
 unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
+    faults::pass("load");
+    memory::set_aside().map_err(|e| format!("no memory: {e}"))?;
     // SAFETY: the caller's promise.
     let jvmti = unsafe { Jvmti::new(vm) }.map_err(|e| e.to_string())?;
     let feature = feature(jvmti)?;
     let (pid, started) = (std::process::id(), now_ms());
     let (arena, log, directory) = recording(&options, pid, started)?;
+    let left = directory.clone();
+    let loaded = contained(|| begin(vm, jvmti, feature, options, (pid, started), (arena, log, directory)));
+    if let (Err(_), Some(directory)) = (&loaded, left) {
+        directory.remove();
+    }
+    loaded
+}
+
+/// Counts from the first class on, in this recording.
+fn begin(
+    vm: *mut JavaVM,
+    jvmti: Jvmti,
+    feature: u32,
+    options: Options,
+    (pid, started): (u32, u64),
+    (arena, log, directory): (Arena, ClassLog, Option<Directory>),
+) -> Result<(), String> {
     let (arena, log) = (Arc::new(arena), Arc::new(log));
-    if runtime_classes(&arena, Contexts::Fields, &options, feature).is_none() {
+    let contexts = Contexts::Fields { early: arena.base() + abi::header::EARLY };
+    if runtime_classes(&arena, contexts, &options, feature).is_none() {
         return Err(FOREIGN.to_owned());
     }
     log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
@@ -227,10 +269,14 @@ unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
         log.append(&Entry::Warning(&what));
     }
     let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, feature, None);
+    if memory::is_short() {
+        return Err(memory::NONE.to_owned());
+    }
     Agent::set(Some(Arc::new(Agent {
         caches: Caches::new(arena.clone(), &options.caches),
-        contexts: Contexts::Fields,
+        contexts,
         attached: None,
+        turn: Turn::default(),
         pauses: Mutex::default(),
         finished: Mutex::default(),
         runtime: AtomicPtr::default(),
@@ -249,7 +295,8 @@ unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
 
 /// The feature release of the JVM, if it is one that the agent knows.
 fn feature(jvmti: Jvmti) -> Result<u32, String> {
-    let version = jvmti.system_property("java.vm.specification.version").unwrap_or_default();
+    let version = jvmti.system_property("java.vm.specification.version");
+    let version = version.ok_or("this JVM does not say of which version it is (JVMTI GetSystemProperty failed)")?;
     match version.parse() {
         Ok(feature) if feature >= OLDEST => Ok(feature),
         _ => Err(format!("this JVM is of version {version:?}; use JDK 17, 21 or 25")),
@@ -258,9 +305,10 @@ fn feature(jvmti: Jvmti) -> Result<u32, String> {
 
 /// The memory of the recording: in files if possible.
 fn recording(options: &Options, pid: u32, started: u64) -> Result<(Arena, ClassLog, Option<Directory>), String> {
-    let in_files = Directory::create(pid, started).and_then(|directory| {
-        let made = (|| Ok((Arena::new(Some(directory.arena()?), options)?, ClassLog::new(Some(directory.log()?)))))();
-        match made {
+    let in_files = Directory::create(pid, started).map_err(|e| e.to_string()).and_then(|directory| {
+        let files =
+            || Ok::<_, io::Error>((Arena::new(Some(directory.arena()?), options)?, ClassLog::new(Some(directory.log()?))));
+        match contained(|| files().map_err(|e| e.to_string())) {
             Ok((arena, log)) => Ok((arena, log, Some(directory))),
             Err(error) => {
                 directory.remove();
@@ -280,13 +328,29 @@ fn recording(options: &Options, pid: u32, started: u64) -> Result<(Arena, ClassL
 /// `CProfRuntime.grow0`: makes room in the arena.
 #[unsafe(no_mangle)]
 pub extern "C" fn Java_java_lang_CProfRuntime_grow0(_env: *mut JNIEnv, _class: jclass, top: jlong) -> jboolean {
-    guard(|| Some(Agent::get()?.arena.grow(u64::try_from(top).ok()?))).unwrap_or(false)
+    guard(|| {
+        faults::pass("grow");
+        Some(Agent::get()?.arena.grow(u64::try_from(top).ok()?))
+    })
+    .unwrap_or(false)
 }
 
 /// `CProfRuntime.simulate0`: simulates what a thread has logged, from its log's beginning up to `end`.
 #[unsafe(no_mangle)]
 pub extern "C" fn Java_java_lang_CProfRuntime_simulate0(_env: *mut JNIEnv, _class: jclass, root: jlong, end: jlong) {
-    guard(|| Agent::get()?.caches.as_ref()?.simulate(u64::try_from(root).ok()?, u64::try_from(end).ok()?));
+    guard(|| {
+        let agent = Agent::get()?;
+        let simulated = contained(|| {
+            faults::pass("simulate");
+            Ok(agent.caches.as_ref().and_then(|caches| caches.simulate(u64::try_from(root).ok()?, u64::try_from(end).ok()?)))
+        });
+        if let Err(why) = simulated {
+            agent
+                .log
+                .append(&Entry::Warning(&format!("misses of method caches are too low, as not all calls were simulated: {why}")));
+        }
+        Some(())
+    });
 }
 
 /// `CProfRuntime.snapshot0`: writes a profile now.
@@ -299,9 +363,12 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(env: *mut JNIEnv,
         // SAFETY: env is this call's.
         let jni = unsafe { Jni::new(env) }?;
         let agent = Agent::get()?;
-        let path = jni.string(path)?;
+        let Some(path) = jni.string(path) else {
+            message("no snapshot: its file's name cannot be read");
+            return None;
+        };
         let out = agent.options.out_path(Path::new(&path), agent.pid, agent.started / 1000);
-        match agent.write_profile(jni, &out) {
+        match contained(|| agent.write_profile(jni, &out)) {
             Ok(_) => Some(JNI_TRUE),
             Err(error) => {
                 message(&format!("no snapshot: {error}"));
@@ -310,6 +377,22 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(env: *mut JNIEnv,
         }
     })
     .unwrap_or(false)
+}
+
+/// `CProfRuntime.bytecodes0`: what calls of a method have executed so far.
+///
+/// # Safety
+/// Called by the VM as a native method.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Java_java_lang_CProfRuntime_bytecodes0(env: *mut JNIEnv, _class: jclass, method: jstring) -> jlong {
+    guard(|| {
+        // SAFETY: env is this call's.
+        let jni = unsafe { Jni::new(env) }?;
+        let counted = Agent::get()?.bytecodes_of(jni, &jni.string(method)?);
+        counted.map_err(|error| message(&format!("no bytecodes: {error}"))).ok()
+    })
+    .and_then(|counted| i64::try_from(counted).ok())
+    .unwrap_or(-1)
 }
 
 /// `CProfRuntime.hook0`.
@@ -321,6 +404,7 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_hook0(env: *mut JNIEnv, _cl
     let bound = guard(|| {
         // SAFETY: env is this call's.
         let jni = unsafe { Jni::new(env) }?;
+        faults::pass("hook");
         attach::natives::bind(jni, class_loader, on).then_some(())
     });
     if bound.is_none() && on {

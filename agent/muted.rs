@@ -3,6 +3,7 @@
 use crate::arena::Arena;
 use crate::contexts::{Contexts, Word};
 use crate::jni::Jni;
+use crate::message;
 use cprof_instrument::abi;
 use jni_sys::jobject;
 
@@ -25,7 +26,10 @@ impl<'a> Muted<'a> {
 
 impl Drop for Muted<'_> {
     fn drop(&mut self) {
-        // It worked before.
-        let _ = self.contexts.set(self.jni, self.thread, Word::Node, self.before);
+        // It worked before. A VM that has no memory now may have some in a moment.
+        let set = || self.contexts.set(self.jni, self.thread, Word::Node, self.before);
+        if set().or_else(set).is_none() {
+            message("a thread counts no more: its context cannot be set");
+        }
     }
 }

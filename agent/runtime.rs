@@ -6,22 +6,31 @@ use cprof_instrument::abi;
 
 /// A class file as `build.rs` compiled it.
 macro_rules! embedded {
-    ($name:literal) => {
-        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".class"))
+    ($path:expr) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $path, ".class"))
     };
 }
 
-/// The classes of `runtime-java/src`, by internal name; the first is the one that woven code calls.
-const CLASSES: [(&str, &[u8]); 6] = [
-    (abi::RUNTIME, embedded!("CProfRuntime")),
-    ("java/lang/CProfTree", embedded!("CProfTree")),
-    ("java/lang/CProfThreads", embedded!("CProfThreads")),
-    ("java/lang/CProfSlots", embedded!("CProfSlots")),
-    ("java/lang/CProfMemory", embedded!("CProfMemory")),
-    ("java/lang/CProfCaches", embedded!("CProfCaches")),
-];
+/// The classes of `runtime-java/src` in one of their compilations, by internal name; the first is the one that woven code calls.
+macro_rules! variant {
+    ($folder:literal) => {
+        [
+            (abi::RUNTIME, embedded!(concat!($folder, "/java/lang/CProfRuntime"))),
+            ("java/lang/CProfTree", embedded!(concat!($folder, "/java/lang/CProfTree"))),
+            ("java/lang/CProfThreads", embedded!(concat!($folder, "/java/lang/CProfThreads"))),
+            ("java/lang/CProfSlots", embedded!(concat!($folder, "/java/lang/CProfSlots"))),
+            ("java/lang/CProfMemory", embedded!(concat!($folder, "/java/lang/CProfMemory"))),
+            ("java/lang/CProfCaches", embedded!(concat!($folder, "/java/lang/CProfCaches"))),
+        ]
+    };
+}
+
+/// For contexts in fields of `Thread`, merged call sites, and no method caches.
+const SIMPLE: [(&str, &[u8]); 6] = variant!("simple");
+/// For all options.
+const FULL: [(&str, &[u8]); 6] = variant!("full");
 /// What takes the place of the public API's class.
-pub const API: &[u8] = embedded!("CProf");
+pub const API: &[u8] = embedded!("connected/cprof/CProf");
 /// Internal name of the public API's class.
 pub const API_NAME: &str = "cprof/CProf";
 
@@ -54,7 +63,7 @@ pub struct Place {
 
 /// Whether a class is one of these.
 pub fn is_own(class: &str) -> bool {
-    CLASSES.iter().any(|&(name, _)| name == class)
+    FULL.iter().any(|&(name, _)| name == class)
 }
 
 /// The classes for a run, by internal name. `None` if a placeholder is missing: the classes were not built from
@@ -82,7 +91,8 @@ pub fn classes(place: Place, options: &Options, virtual_threads: bool) -> Option
         (LANES, caches::lanes(&options.caches)),
         (ATTACHED, switch(place.slots.is_some())),
     ];
-    let mut classes = CLASSES.map(|(name, bytes)| (name, bytes.to_vec()));
+    let simple = place.slots.is_none() && !options.sites && options.caches.is_empty();
+    let mut classes = if simple { SIMPLE } else { FULL }.map(|(name, bytes)| (name, bytes.to_vec()));
     for (old, new) in longs {
         replace(&mut classes, 5, &old.to_be_bytes(), &new.to_be_bytes())?;
     }
@@ -118,11 +128,13 @@ mod tests {
     #[test]
     fn every_placeholder_is_replaced() {
         let options = Options::parse("depth=7").unwrap();
-        let place = Place { arena: (0x7f00_0000_0000, 0x7f01_0000_0000), slots: Some(0x7e00_0000_0000) };
-        for ((name, class), (_, template)) in classes(place, &options, true).unwrap().iter().zip(CLASSES) {
-            assert_eq!(class.len(), template.len());
-            assert!(!class.windows(7).any(|w| w == &BASE.to_be_bytes()[..7]), "{name}");
-            assert!(!class.windows(3).any(|w| w == &SITES.to_be_bytes()[..3]), "{name}");
+        for (slots, templates) in [(None, SIMPLE), (Some(0x7e00_0000_0000), FULL)] {
+            let place = Place { arena: (0x7f00_0000_0000, 0x7f01_0000_0000), slots };
+            for ((name, class), (_, template)) in classes(place, &options, true).unwrap().iter().zip(templates) {
+                assert_eq!(class.len(), template.len());
+                assert!(!class.windows(7).any(|w| w == &BASE.to_be_bytes()[..7]), "{name}");
+                assert!(!class.windows(3).any(|w| w == &SITES.to_be_bytes()[..3]), "{name}");
+            }
         }
     }
 

@@ -1,19 +1,24 @@
 //! The frames that are active when a profile is taken: each has executed its last block in part only.
 
-use crate::Agent;
 use crate::arena::Arena;
 use crate::classes::EntryId;
 use crate::contexts::{Contexts, Word};
 use crate::jni::Jni;
 use crate::jvmti::{FrameInfo, Jvmti, MethodId};
+use crate::{Agent, contained, faults};
 use cprof_instrument::abi;
 use cprof_instrument::classfile::ClassFile;
 use cprof_profile::recording::{Frame, Log, Stack};
 use jni_sys::{jclass, jobject};
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// The tag of virtual threads; no loader and no class has it (`crate::classes`).
 const VIRTUAL_THREAD_TAG: i64 = i64::MAX;
+
+/// How often, and in what distance, the VM is asked to let threads go on.
+const RESUME_ATTEMPTS: u32 = 100;
+const BETWEEN: Duration = Duration::from_millis(10);
 
 /// Threads that are stopped while the arena is read, so that stacks and counters belong together. They go on when it is dropped.
 pub struct Stopped {
@@ -23,29 +28,58 @@ pub struct Stopped {
     virtual_but: Option<Vec<jobject>>,
     /// All threads whose stacks are wanted, the current one included.
     threads: Vec<jobject>,
+    /// All threads are there, and all of them were stopped that the VM would stop.
+    pub whole: bool,
 }
 
 impl Stopped {
-    /// Stops all threads but the current one. `with_virtual`: some virtual threads have trees.
-    pub fn all(jvmti: Jvmti, jni: Jni, with_virtual: bool) -> Stopped {
-        let mut threads = jvmti.threads().unwrap_or_default();
-        let current = jvmti.current_thread().unwrap_or(std::ptr::null_mut());
-        let others: Vec<jobject> = threads.iter().copied().filter(|&t| !jni.same(t, current)).collect();
-        let mut virtual_but = None;
-        if with_virtual {
+    /// Stops all threads but the current one. `virtuals`: this JVM has virtual threads; `wanted`, asked when all stand still: some of them have
+    /// stacks that are wanted.
+    pub fn all(jvmti: Jvmti, jni: Jni, virtuals: bool, wanted: impl FnOnce() -> bool) -> Stopped {
+        faults::pass("stop threads");
+        let current = jvmti.current_thread();
+        // From here on dropping it has the threads run again.
+        let mut stopped =
+            Stopped { jvmti, suspended: Vec::new(), virtual_but: None, threads: Vec::new(), whole: current.is_ok() };
+        let current = current.unwrap_or(std::ptr::null_mut());
+        if virtuals {
             let except = if is_virtual(jvmti, jni, current) { vec![current] } else { Vec::new() };
-            if jvmti.suspend_virtual(&except).is_ok() {
-                virtual_but = Some(except);
+            match jvmti.suspend_virtual(&except) {
+                Ok(()) => stopped.virtual_but = Some(except),
+                Err(_) => stopped.whole = false,
             }
         }
-        // A thread that could not be suspended has ended or counts on; its numbers may then be off by what it does meanwhile.
-        let done = jvmti.suspend(&others).unwrap_or_default();
-        let suspended = others.into_iter().zip(done).filter_map(|(thread, done)| done.then_some(thread)).collect();
-        if with_virtual && let Some(class) = jni.find_class(c"java/lang/VirtualThread") {
-            let virtuals = jvmti.instances(class, VIRTUAL_THREAD_TAG).unwrap_or_default();
-            threads.extend(started(jni, class, virtuals));
+        // A thread that has not been stopped yet may start another that is not in the list: so until there is none that still runs.
+        while stopped.platform(jni, current) {}
+        if virtuals && wanted() {
+            let found =
+                jni.find_class(c"java/lang/VirtualThread").map(|class| (class, jvmti.instances(class, VIRTUAL_THREAD_TAG)));
+            match found {
+                Some((class, Ok(virtuals))) => stopped.threads.extend(started(jni, class, virtuals)),
+                _ => stopped.whole = false,
+            }
         }
-        Stopped { jvmti, suspended, virtual_but, threads }
+        stopped
+    }
+
+    /// Stops the platform threads that there are now. Answers whether some of them were still running.
+    fn platform(&mut self, jni: Jni, current: jobject) -> bool {
+        let listed = self.jvmti.threads();
+        self.whole &= listed.is_ok();
+        let listed = listed.unwrap_or_default();
+        let others: Vec<jobject> = listed.iter().copied().filter(|&t| !jni.same(t, current)).collect();
+        let done = self.jvmti.suspend(&others);
+        self.whole &= done.is_ok();
+        // One that could not be suspended has ended or stands still already.
+        let new: Vec<jobject> =
+            others.into_iter().zip(done.unwrap_or_default()).filter_map(|(t, done)| done.then_some(t)).collect();
+        self.suspended.extend(&new);
+        if self.threads.is_empty() {
+            self.threads = listed;
+        } else {
+            self.threads.extend(&new);
+        }
+        !new.is_empty()
     }
 
     /// All threads, the current one included.
@@ -56,12 +90,21 @@ impl Stopped {
 
 impl Drop for Stopped {
     fn drop(&mut self) {
-        // Only threads that have ended meanwhile can fail, and those need no resuming.
+        // Only threads that have ended meanwhile can fail for good, and those need no resuming. But a thread that is left here stands still
+        // for ever: a VM that has no memory now may have some in a moment.
+        let again = |resume: &dyn Fn() -> Result<(), crate::jvmti::Error>| {
+            for _ in 0..RESUME_ATTEMPTS {
+                if contained(|| resume().map_err(|e| e.to_string())).is_ok() {
+                    return;
+                }
+                std::thread::sleep(BETWEEN);
+            }
+        };
         if !self.suspended.is_empty() {
-            let _ = self.jvmti.resume(&self.suspended);
+            again(&|| self.jvmti.resume(&self.suspended));
         }
         if let Some(except) = &self.virtual_but {
-            let _ = self.jvmti.resume_virtual(except);
+            again(&|| self.jvmti.resume_virtual(except));
         }
     }
 }
@@ -117,6 +160,7 @@ impl<'a> Frames<'a> {
                 continue;
             }
             let Ok(frames) = self.agent.jvmti.stack(thread) else { continue };
+            faults::pass("frames");
             let frames = frames.iter().rev().filter_map(|frame| self.frame(frame)).collect();
             stacks.push(Stack { tree: (root.wrapping_sub(arena.base()) / abi::UNIT) as u32, frames });
         }

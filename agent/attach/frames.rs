@@ -44,7 +44,7 @@ fn name(agent: &Agent, method: MethodId) -> Option<String> {
 /// The methods of all frames that are older than their class is now.
 pub fn obsolete(agent: &Agent, jni: Jni) -> HashSet<MethodId> {
     let mut methods = HashSet::new();
-    let stopped = Stopped::all(agent.jvmti, jni, agent.feature >= VIRTUAL_THREADS);
+    let stopped = Stopped::all(agent.jvmti, jni, agent.feature >= VIRTUAL_THREADS, || true);
     for frame in stopped.threads().iter().flat_map(|&thread| agent.jvmti.stack(thread).unwrap_or_default()) {
         if !methods.contains(&frame.method) && agent.jvmti.is_obsolete(frame.method) {
             methods.insert(frame.method);
@@ -79,9 +79,17 @@ pub fn remains(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
 
 fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
     let jvmti = agent.jvmti;
-    let mut remains = Remains { runtime: false, woven: HashSet::new(), all: HashSet::new() };
-    let stopped = Stopped::all(jvmti, jni, agent.feature >= VIRTUAL_THREADS);
-    for frame in stopped.threads().iter().flat_map(|&thread| jvmti.stack(thread).unwrap_or_default()) {
+    let stopped = Stopped::all(jvmti, jni, agent.feature >= VIRTUAL_THREADS, || true);
+    // What cannot be looked at may be anywhere.
+    let mut remains = Remains { runtime: !stopped.whole, woven: HashSet::new(), all: HashSet::new() };
+    let mut frames = Vec::new();
+    for &thread in stopped.threads() {
+        match jvmti.stack(thread) {
+            Ok(stack) => frames.extend(stack),
+            Err(error) => remains.runtime |= !error.is_thread_ended(),
+        }
+    }
+    for frame in frames {
         let method = frame.method;
         if !remains.all.insert(method) {
             continue;

@@ -7,6 +7,7 @@ use crate::lock;
 use cprof_instrument::Level;
 use jni_sys::jobject;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A hidden class that was woven.
 pub struct HiddenClass {
@@ -78,13 +79,28 @@ impl Leftover {
 unsafe impl Send for Leftover {}
 
 static LEFT: Mutex<Vec<Leftover>> = Mutex::new(Vec::new());
+static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Keeps what a run leaves behind.
+/// Keeps what a run leaves behind, beside what it did not take over from an earlier one.
 pub fn keep(leftovers: Vec<Leftover>) {
-    *lock(&LEFT) = leftovers;
+    lock(&LEFT).extend(leftovers);
 }
 
-/// Hands it to the next run.
-pub fn take() -> Vec<Leftover> {
-    std::mem::take(&mut *lock(&LEFT))
+/// What is left is not known any more: what it counts in another run would be counted for other methods.
+pub fn lose() {
+    LOST.store(true, Ordering::Release);
+}
+
+/// Whether no other run may begin.
+pub fn are_lost() -> bool {
+    LOST.load(Ordering::Acquire)
+}
+
+/// Hands each to the next run; it stays here when that fails.
+pub fn hand_over(mut adopt: impl FnMut(&Leftover)) {
+    let mut left = lock(&LEFT);
+    while let Some(one) = left.last() {
+        adopt(one);
+        left.pop();
+    }
 }

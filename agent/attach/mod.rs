@@ -20,7 +20,7 @@ pub mod sight;
 pub use session::Attached;
 
 use crate::jni::Jni;
-use crate::{Agent, message, say};
+use crate::{Agent, contained, faults, memory, message, refusals, say};
 use jni_sys::JavaVM;
 use request::{Command, Reply, Request};
 use std::path::Path;
@@ -37,7 +37,13 @@ pub unsafe fn command(vm: *mut JavaVM, text: &str) -> bool {
         notices::begin();
     }
     // SAFETY: the caller's promise.
-    let done = command.and_then(|command| unsafe { run(vm, command, &mut reply) });
+    let done = command.and_then(|command| contained(|| unsafe { run(vm, command, &mut reply) }));
+    if Agent::get().is_none() {
+        refusals::late().iter().for_each(|late| message(late));
+    }
+    if memory::is_short() {
+        message(memory::NONE);
+    }
     for notice in notices::take() {
         reply.put("notice", notice);
     }
@@ -49,7 +55,7 @@ pub unsafe fn command(vm: *mut JavaVM, text: &str) -> bool {
     }
     match (to, &done) {
         (Some(path), _) => {
-            if let Err(error) = reply.write(&path) {
+            if let Err(error) = contained(|| reply.write(&path).map_err(|e| e.to_string())) {
                 message(&format!("the answer cannot be written to {}: {error}", path.display()));
             }
         }
@@ -63,6 +69,9 @@ pub unsafe fn command(vm: *mut JavaVM, text: &str) -> bool {
 /// As for [`command`].
 unsafe fn run(vm: *mut JavaVM, command: Command, reply: &mut Reply) -> Result<(), String> {
     // SAFETY: the caller's promise.
+    faults::pass("command");
+    memory::set_aside().map_err(|e| format!("no memory: {e}"))?;
+    // SAFETY: the caller's promise.
     let jni = unsafe { Jni::current(vm) }.ok_or("this thread has no JNI environment")?;
     let agent = || Agent::get().ok_or("cprof is not attached to this JVM; attach it first");
     match command {
@@ -72,6 +81,7 @@ unsafe fn run(vm: *mut JavaVM, command: Command, reply: &mut Reply) -> Result<()
             session::end(agent, jni, out.as_deref(), reply)
         }
         Command::Snapshot(out) => {
+            faults::pass("snapshot");
             let summary = agent()?.write_profile(jni, &out)?;
             written(reply, &summary.path, summary.bytes);
             Ok(())

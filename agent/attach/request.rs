@@ -1,5 +1,6 @@
 //! What is asked of an agent in a running JVM, as the text after the library's path, and its answer, a file of `key: value` lines.
 
+use crate::faults;
 use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -78,6 +79,7 @@ impl Reply {
     /// # Errors
     /// The file exists, a link included, or cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
+        faults::io("reply write")?;
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)?;
         file.write_all(self.0.as_bytes())
     }

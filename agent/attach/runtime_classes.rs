@@ -24,19 +24,19 @@ unsafe impl Send for Class {}
 /// The VM refuses, or another copy of the agent has defined them.
 pub fn install(jvmti: Jvmti, jni: Jni, classes: &[(&'static str, Vec<u8>)]) -> Result<jclass, String> {
     let mut defined = lock(&DEFINED);
-    if defined.is_empty() {
-        if jni.find_class(c"java/lang/CProfRuntime").is_some() {
-            return Err("another copy of libcprof.so has been in this JVM; use that file again".to_owned());
-        }
-        let mut new = Vec::new();
-        for (name, bytes) in classes {
-            let class = CString::new(*name).ok().and_then(|name| jni.define_boot_class(&name, bytes));
-            new.push(Class(jni.keep(class.ok_or_else(|| format!("this JVM refuses to define {name}"))?)));
-        }
-        *defined = new;
-    } else {
-        let pairs: Vec<_> = defined.iter().zip(classes).map(|(class, (_, bytes))| (class.0, bytes.clone())).collect();
+    if defined.is_empty() && jni.find_class(c"java/lang/CProfRuntime").is_some() {
+        return Err("another copy of libcprof.so has been in this JVM; use that file again".to_owned());
+    }
+    // All or none, unless an earlier attempt failed half way.
+    let (old, new) = classes.split_at(defined.len().min(classes.len()));
+    if !old.is_empty() {
+        let pairs: Vec<_> = defined.iter().zip(old).map(|(class, (_, bytes))| (class.0, bytes.clone())).collect();
         jvmti.redefine(&pairs).map_err(|e| format!("cprof's runtime classes cannot be renewed: {e}"))?;
+    }
+    for (name, bytes) in new {
+        let class = CString::new(*name).ok().and_then(|name| jni.define_boot_class(&name, bytes));
+        let class = class.and_then(|class| jni.keep(class)).ok_or_else(|| format!("this JVM refuses to define {name}"))?;
+        defined.push(Class(class));
     }
     let main = classes.iter().position(|(name, _)| *name == abi::RUNTIME);
     main.and_then(|i| defined.get(i)).map(|class| class.0).ok_or_else(|| crate::FOREIGN.to_owned())

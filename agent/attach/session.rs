@@ -10,7 +10,8 @@ use crate::flags::{self, Switched};
 use crate::jni::Jni;
 use crate::jvmti::{Jvmti, MethodId};
 use crate::options::Options;
-use crate::{Agent, facts, feature, hooks, message, now_ms, recording, runtime};
+use crate::turn::Turn;
+use crate::{Agent, contained, facts, faults, feature, hooks, memory, message, now_ms, recording, refusals, runtime};
 use cprof_profile::recording::log::Entry;
 use jni_sys::{JavaVM, jclass};
 use std::collections::HashSet;
@@ -73,24 +74,44 @@ pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result
         return Err(format!("cprof is {how} this JVM already, with options {:?}; {way}", agent.options.text));
     }
     let options = Options::parse(text).map_err(|wrong| wrong.to_string())?;
+    refusals::begin();
+    if leftovers::are_lost() {
+        return Err(
+            "an earlier detach failed, and hidden classes that it left would count as others; start this JVM anew to count again"
+                .to_owned(),
+        );
+    }
+    if memory::is_short() {
+        return Err(memory::NONE.to_owned());
+    }
     // SAFETY: the VM passed this pointer.
     let jvmti = unsafe { Jvmti::new(vm) }.map_err(|e| e.to_string())?;
-    let agent = match prepare(vm, jvmti, jni, options) {
+    let agent = match contained(|| prepare(vm, jvmti, jni, options)) {
         Ok(agent) => agent,
         Err(error) => {
-            Agent::set(None);
             // There is nothing more to be done with it.
             let _ = jvmti.dispose();
             return Err(error);
         }
     };
-    let started = hooks::enable_late(jvmti, true).and_then(|()| weave(&agent, jni, reply));
+    Agent::set(Some(agent.clone()));
+    let started = contained(|| {
+        leftovers::hand_over(|left| agent.classes.adopt(jni, left));
+        hooks::enable_late(jvmti, true)?;
+        weave(&agent, jni, reply)?;
+        if memory::is_short() { Err(memory::NONE.to_owned()) } else { Ok(()) }
+    });
     if let Err(error) = started {
+        if let Some(directory) = &agent.directory {
+            directory.remove();
+        }
         // As if it had never come; nothing was counted.
         let undone = leave(agent, jni, &mut Reply::default());
         return Err(undone.err().map_or(error.clone(), |second| format!("{error}; {second}")));
     }
-    describe_coverage(&agent, jni, reply);
+    if let Err(error) = contained(|| describe_coverage(&agent, jni, reply)) {
+        message(&error);
+    }
     reply.put("total_ms", begin.elapsed().as_millis());
     Ok(())
 }
@@ -102,7 +123,8 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
     let (pid, started) = (std::process::id(), now_ms());
     let slots = slots()?;
     let (arena, log, directory) = recording(&options, pid, started)?;
-    let prepared = (|| {
+    let prepared = contained(|| {
+        faults::pass("prepare");
         let (arena, log) = (Arc::new(arena), Arc::new(log));
         log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
         let contexts = Contexts::Slots(slots);
@@ -114,7 +136,6 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         jni.ask_static(runtime, c"attach", c"(Ljava/lang/String;)V", library).ok_or(
             "cprof's runtime cannot be set up in this JVM: it must be able to load libcprof.so once more, by the same path",
         )?;
-        let switched = flags::switch(vm, feature)?;
         let methods = Methods::find(vm);
         if methods.is_none() {
             log.append(&Entry::Warning(
@@ -123,10 +144,13 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         }
         let sight = super::sight::Sight::new(runtime, contexts, arena.clone());
         let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, feature, Some(sight));
+        // The last thing that can fail: nobody would switch them back.
+        let switched = flags::switch(vm, feature)?;
         Ok(Arc::new(Agent {
             caches: Caches::new(arena.clone(), &options.caches),
             contexts,
             attached: Some(Attached { switched, methods, leaving: AtomicBool::new(false), before: Mutex::default() }),
+            turn: Turn::default(),
             pauses: Mutex::default(),
             finished: Mutex::default(),
             runtime: AtomicPtr::new(runtime),
@@ -140,23 +164,15 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
             started,
             feature,
         }))
-    })();
-    match (prepared, directory) {
-        (Ok(mut agent), directory) => {
-            if let Some(agent) = Arc::get_mut(&mut agent) {
-                agent.directory = directory;
-            }
-            Agent::set(Some(agent.clone()));
-            agent.classes.adopt(jni, leftovers::take());
-            Ok(agent)
-        }
-        (Err(error), directory) => {
-            if let Some(directory) = directory {
-                directory.remove();
-            }
-            Err(error)
-        }
+    });
+    if let (Err(_), Some(directory)) = (&prepared, &directory) {
+        directory.remove();
     }
+    let mut agent = prepared?;
+    if let Some(agent) = Arc::get_mut(&mut agent) {
+        agent.directory = directory;
+    }
+    Ok(agent)
 }
 
 /// Where this library is.
@@ -174,6 +190,7 @@ fn own_path() -> Option<CString> {
 
 /// Weaves the loaded classes and switches counting on.
 fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
+    faults::pass("weave loaded");
     let jvmti = agent.jvmti;
     let mut classes = Vec::new();
     for class in jvmti.loaded_classes().map_err(|e| e.to_string())? {
@@ -217,7 +234,8 @@ fn switch(agent: &Agent, jni: Jni, on: bool) -> Result<(), String> {
     runtime_classes::install(agent.jvmti, jni, &classes).map(|_| ())
 }
 
-fn describe_coverage(agent: &Agent, jni: Jni, reply: &mut Reply) {
+fn describe_coverage(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
+    faults::pass("describe");
     let (active, names) = frames::active_before(agent, jni);
     if active > 0 {
         agent.log.append(&Entry::Warning(&format!(
@@ -234,6 +252,7 @@ fn describe_coverage(agent: &Agent, jni: Jni, reply: &mut Reply) {
     if let Some(directory) = &agent.directory {
         reply.put("recording", directory.path().display());
     }
+    Ok(())
 }
 
 /// Writes the profile and leaves.
@@ -251,7 +270,7 @@ pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -
         reply.put("notice", notice);
     }
     let path = out.map_or_else(|| agent.options.out_path(&agent.options.out, agent.pid, agent.started / 1000), PathBuf::from);
-    let result = agent.write_profile(jni, &path);
+    let result = contained(|| agent.write_profile(jni, &path));
     drop(finished);
     let keep = match &result {
         Ok(summary) => {
@@ -277,49 +296,73 @@ pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -
     }
 }
 
-/// Counts no more and undoes what was done to the JVM.
+/// Counts no more and undoes what was done to the JVM, as far as it can: what fails is said, and the rest is done.
 fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     let jvmti = agent.jvmti;
     let attached = agent.attached.as_ref().ok_or("cprof was started with this JVM")?;
-    let switched = switch(&agent, jni, false);
+    let off = || contained(|| switch(&agent, jni, false));
+    // A VM that has no memory now may have some in a moment.
+    let switched = off().or_else(|_| off());
     attached.leaving.store(true, Ordering::Release);
-    let runtime = agent.runtime.load(Ordering::Acquire);
-    if jni.ask_static(runtime, c"detach", c"()V", std::ptr::null_mut()).is_none() {
+    let unbound = contained(|| {
+        let runtime = agent.runtime.load(Ordering::Acquire);
+        jni.ask_static(runtime, c"detach", c"()V", std::ptr::null_mut()).ok_or_else(String::new)
+    });
+    if unbound.is_err() {
         message("the native methods that hidden classes pass stay bound to cprof, which changes nothing there any more");
     }
     attached.switched.restore();
-    let woven: Vec<jclass> = jvmti
-        .loaded_classes()
-        .unwrap_or_default()
-        .into_iter()
-        .filter(|&class| (agent.classes.is_woven(class) || agent.classes.is_api(class)) && jvmti.is_modifiable(class))
-        .collect();
+    let restored = contained(|| restore(&agent, reply));
+    let remains = contained(|| Ok(frames::remains(&agent, jni, &crate::lock(&attached.before))));
+    // What could not be taken away, or is not known, goes on calling the runtime.
+    let mut quiet = switched.is_ok() && restored == Ok(true) && remains.as_ref().is_ok_and(|remains| !remains.runtime);
+    let left = contained(|| agent.classes.leave(jni).ok_or_else(|| "the class log cannot be read".to_owned()));
+    let mut writers = HashSet::new();
+    match left {
+        Ok(left) => {
+            reply.put("hidden_classes_left", left.len());
+            writers.extend(left.iter().flat_map(|left| left.method_ids(jvmti, jni)));
+            leftovers::keep(left);
+        }
+        Err(error) => {
+            message(&format!("what is left of hidden classes is not known ({error}): cprof cannot be attached again"));
+            leftovers::lose();
+            quiet = false;
+        }
+    }
+    // No event is wanted any more; an error here only means that the environment is invalid already.
+    let _ = contained(|| hooks::enable_late(jvmti, false));
+    Agent::set(None);
+    let _ = contained(|| jvmti.dispose().map_err(|e| e.to_string()));
+    match remains {
+        Ok(remains) if quiet => {
+            // SAFETY: counting is off, and these were the frames of all threads while they were stopped. Those that were entered since know
+            // no recording but this one.
+            unsafe { retired::release(&remains.all) };
+            writers.extend(remains.woven);
+            retired::keep(&agent.arena, writers);
+        }
+        _ => {
+            // A thread may still read the tree: better its memory is never freed.
+            std::mem::forget(agent.arena.clone());
+            message("code of cprof's is still active or could not be taken away: the memory of the tree stays in use");
+        }
+    }
+    switched
+}
+
+/// Gives woven classes their original bytes back. Answers whether all have them.
+fn restore(agent: &Agent, reply: &mut Reply) -> Result<bool, String> {
+    faults::pass("restore");
+    let jvmti = agent.jvmti;
+    let loaded = jvmti.loaded_classes().or_else(|_| jvmti.loaded_classes()).map_err(|e| e.to_string())?;
+    let is_woven = |&class: &jclass| (agent.classes.is_woven(class) || agent.classes.is_api(class)) && jvmti.is_modifiable(class);
+    let woven: Vec<jclass> = loaded.into_iter().filter(is_woven).collect();
     let outcome = retransform::all(jvmti, &woven);
     reply.put("restored_classes", woven.len() - outcome.refused.len()).put("pause_ms", outcome.longest.as_millis());
     for (class, error) in &outcome.refused {
         let name = jvmti.class_signature(*class).unwrap_or_default();
         reply.put("not_restored", format!("{}: {error}", name.trim_matches(['L', ';'])));
     }
-    let mut remains = frames::remains(&agent, jni, &crate::lock(&attached.before));
-    // What could not be taken away goes on calling the runtime.
-    remains.runtime |= !outcome.refused.is_empty();
-    // SAFETY: counting is off, and these were the frames of all threads while they were stopped. Those that were entered since know no
-    // recording but this one.
-    unsafe { retired::release(&remains.all) };
-    let leftovers = agent.classes.leave(jni);
-    reply.put("hidden_classes_left", leftovers.len());
-    remains.woven.extend(leftovers.iter().flat_map(|left| left.method_ids(jvmti, jni)));
-    leftovers::keep(leftovers);
-    // No event is wanted any more; an error here only means that the environment is invalid already.
-    let _ = hooks::enable_late(jvmti, false);
-    Agent::set(None);
-    let _ = jvmti.dispose();
-    if remains.runtime {
-        // A thread may still read the tree: better its memory is never freed.
-        std::mem::forget(agent.arena.clone());
-        message("code of cprof's is still active or could not be taken away: the memory of the tree stays in use");
-    } else {
-        retired::keep(&agent.arena, remains.woven);
-    }
-    switched
+    Ok(outcome.refused.is_empty())
 }

@@ -2,10 +2,12 @@
 //!
 //! Woven code names it, and the first class of a loader to do so makes the JVM call the loader's `loadClass` (JVMS §5.3.2): code of the
 //! program, which may also refuse. So each loader is asked beforehand, on a thread that does not count, and HotSpot keeps the answer
-//! in the loader's dictionary (systemDictionary.cpp, `resolve_instance_class_or_null`). At launch no loader is asked.
+//! in the loader's dictionary (systemDictionary.cpp, `resolve_instance_class_or_null`). At launch only the JDK's own loaders are asked
+//! (`CProfRuntime.introduce`).
 
 use crate::arena::Arena;
 use crate::contexts::Contexts;
+use crate::faults;
 use crate::jni::Jni;
 use crate::jvmti::Jvmti;
 use crate::lock;
@@ -33,6 +35,15 @@ unsafe impl Send for Sight {}
 // SAFETY: as above.
 unsafe impl Sync for Sight {}
 
+/// Some loader is being asked on this thread, until this is dropped.
+struct Asking;
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        ASKING.set(false);
+    }
+}
+
 impl Sight {
     /// Nobody was asked yet. `runtime`: a global reference to the runtime class.
     pub fn new(runtime: jclass, contexts: Contexts, arena: Arc<Arena>) -> Sight {
@@ -48,10 +59,11 @@ impl Sight {
         if ASKING.replace(true) {
             return false;
         }
+        let asking = Asking;
+        faults::pass("ask loader");
         let muted = jvmti.current_thread().ok().and_then(|thread| Muted::thread(jni, thread, self.contexts, &self.arena));
         let answer = jni.ask_static(self.runtime, c"seenBy", c"(Ljava/lang/ClassLoader;)Z", loader).unwrap_or(false);
-        drop(muted);
-        ASKING.set(false);
+        drop((muted, asking));
         lock(&self.answers).insert(tag, answer);
         answer
     }

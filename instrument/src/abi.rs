@@ -42,8 +42,8 @@ pub mod call {
     pub const END: (&str, &str) = ("end", "()V");
 }
 
-/// Instance fields of type long (synthetic) that the agent adds to `java.lang.Thread`: the address of the current node
-/// (0: none yet), and the address of the root of the leased tree (0: none).
+/// Instance fields of type long (synthetic) that the agent adds to `java.lang.Thread`: the address of the current node,
+/// as its distance from that at [`header::EARLY`], and the address of the root of the leased tree (0: none).
 pub const THREAD_NODE: &str = "cprof$node";
 /// See [`THREAD_NODE`].
 pub const THREAD_TREE: &str = "cprof$tree";
@@ -63,7 +63,7 @@ pub mod slot {
     pub const WINDOW: u64 = 64;
     /// Size in bytes. The first word is the id of the thread that has the slot, 0 for none.
     pub const SIZE: u64 = 32;
-    /// As [`super::THREAD_NODE`].
+    /// The address of the current node (0: none yet).
     pub const NODE: u64 = 8;
     /// As [`super::THREAD_TREE`].
     pub const TREE: u64 = 16;
@@ -259,12 +259,12 @@ pub mod root {
     pub const LEASES: u64 = COUNTERS + 52;
     /// u32 nodes in the tree
     pub const NODES: u64 = COUNTERS + 56;
-    /// u32 how many of [`PENDING`] are in use
+    /// u32 how many departures were noted in [`PENDING`], where the latest are
     pub const PENDING_USED: u64 = COUNTERS + 60;
     /// [`PENDING_COUNT`] × (u32 node, u32 where): departures that a thread out of stack could not enter in its tree; it does
     /// so at its next departure.
     pub const PENDING: u64 = COUNTERS + 64;
-    /// See [`PENDING`].
+    /// See [`PENDING`]; a power of two.
     pub const PENDING_COUNT: u64 = 32;
     /// u64, while the tree is not leased, what its last lessee had in [`super::THREAD_CACHE`].
     pub const CACHE: u64 = PENDING + 8 * PENDING_COUNT;

@@ -21,6 +21,12 @@ pub enum TakeError {
         /// Why.
         error: io::Error,
     },
+    /// The process has made its files and not filled them yet.
+    #[error("the recording {path} is just beginning, and nothing is counted yet; try again in a moment")]
+    Beginning {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Its arena cannot be used.
     #[error("cannot use the recording {path}: {error}")]
     Arena {
@@ -46,6 +52,7 @@ pub struct Reading {
     capture: Capture,
     log: Vec<u8>,
     partial: bool,
+    recorded: bool,
 }
 
 /// Reads the counts and then the class log, in this order: a class is in the log before its code can run.
@@ -53,11 +60,18 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
     let path = recording.path().to_owned();
     let fail = |error| TakeError::Io { path: path.clone(), error };
     let arena = recording.arena().map_err(fail)?;
+    let recorded = recording.is_recorded();
     // Nobody outside the process knows its stacks.
-    let capture = recording::capture(&arena, &[]).map_err(|error| TakeError::Arena { path: path.clone(), error })?;
+    let capture = recording::capture(&arena, &[]).map_err(|error| match error {
+        // Its first word is written last.
+        CaptureError::Magic { found: 0 } | CaptureError::Short { len: 0 } if recorded => {
+            TakeError::Beginning { path: path.clone() }
+        }
+        error => TakeError::Arena { path: path.clone(), error },
+    })?;
     let log = recording.log().map_err(fail)?;
     let partial = recording.is_partial().map_err(fail)?;
-    Ok(Reading { path, capture, log, partial })
+    Ok(Reading { path, capture, log, partial, recorded })
 }
 
 impl Reading {
@@ -68,7 +82,11 @@ impl Reading {
 
     /// Who recorded.
     pub fn origin(&self) -> Result<Origin, TakeError> {
-        Origin::of(&Log::read(&self.log)).map_err(|error| TakeError::ClassLog { path: self.path.clone(), error })
+        let path = || self.path.clone();
+        Origin::of(&Log::read(&self.log)).map_err(|error| match error {
+            OriginError::Missing if self.recorded && self.log.is_empty() => TakeError::Beginning { path: path() },
+            error => TakeError::ClassLog { path: path(), error },
+        })
     }
 
     /// The profile.

@@ -94,6 +94,20 @@ fn other_versions_and_other_files_are_named() {
 }
 
 #[test]
+fn a_recording_that_is_being_made_is_not_called_damaged() {
+    let place = Place::new();
+    let path = place.recording(DEAD);
+    fs::write(path.join("classes"), "").unwrap();
+    let agent = File::open(path.join("arena")).unwrap();
+    let error = || take::read(&open(&path).unwrap()).and_then(|reading| reading.origin().map(|_| ())).unwrap_err();
+    assert!(matches!(error(), TakeError::ClassLog { error: OriginError::Missing, .. }), "nobody is at it");
+    flock(&agent, FlockOperation::LockExclusive).unwrap();
+    assert!(matches!(error(), TakeError::Beginning { .. }));
+    OpenOptions::new().write(true).open(path.join("arena")).unwrap().write_all_at(&[0; 4], header::MAGIC).unwrap();
+    assert!(matches!(error(), TakeError::Beginning { .. }));
+}
+
+#[test]
 fn a_file_that_is_cut_short_is_an_error_before_and_after_it_is_opened() {
     let place = Place::new();
     let path = place.recording(DEAD);

@@ -3,7 +3,7 @@
 use crate::model::Profile;
 use crate::target::Target;
 use cprof_instrument::classfile::instructions::{Instruction, Instructions};
-use cprof_instrument::classfile::{ClassFile, mutf8};
+use cprof_instrument::classfile::{ClassFile, Code, mutf8};
 use thiserror::Error;
 
 /// A class in the profile that cannot be read, or a method whose code does not fit its flow.
@@ -73,27 +73,49 @@ impl Costs {
     }
 }
 
+/// The source lines of a method's bytecodes.
+#[derive(Debug, Clone, Default)]
+pub struct LineTable {
+    /// (bytecode index, line) in order of bytecode index.
+    rows: Vec<(u16, u16)>,
+}
+
+impl LineTable {
+    /// Reads the LineNumberTable (JVMS §4.7.12); empty where there is none.
+    pub fn read(class: &ClassFile<'_>, code: &Code<'_>) -> LineTable {
+        let mut table = LineTable::default();
+        for (name, _, content) in code.attributes() {
+            if class.pool.utf8(name) == Ok(b"LineNumberTable") {
+                let rows = content.get(2..).unwrap_or_default().as_chunks::<4>().0;
+                let u2 = |row: &[u8; 4], at: usize| u16::from_be_bytes([row[at], row[at + 1]]);
+                table.rows.extend(rows.iter().map(|row| (u2(row, 0), u2(row, 2))));
+            }
+        }
+        table.rows.sort_unstable();
+        table
+    }
+
+    /// The line of a bytecode, where the compiler recorded one.
+    pub fn line(&self, bci: u32) -> Option<u16> {
+        let after = self.rows.partition_point(|&(start, _)| u32::from(start) <= bci);
+        Some(self.rows[after.checked_sub(1)?].1)
+    }
+}
+
 /// The source line of every method's bytecodes.
 pub struct Lines {
-    /// Per method, (bytecode index, line) in order of bytecode index.
-    tables: Vec<Vec<(u16, u16)>>,
+    tables: Vec<LineTable>,
 }
 
 impl Lines {
-    /// Reads the LineNumberTables (JVMS §4.7.12).
+    /// Reads the line numbers of every method.
     pub fn read(profile: &Profile) -> Result<Lines, CodeError> {
-        let mut tables = vec![Vec::new(); profile.methods.len()];
+        let mut tables = vec![LineTable::default(); profile.methods.len()];
         for_each_method(profile, |m, class, method| {
             let fail = |e: cprof_instrument::Error| CodeError { class: class.name_str().into_owned(), reason: e.to_string() };
-            let Some(code) = class.code(method).map_err(fail)? else { return Ok(()) };
-            for (name, _, content) in code.attributes() {
-                if class.pool.utf8(name) == Ok(b"LineNumberTable") {
-                    let rows = content.get(2..).unwrap_or_default().as_chunks::<4>().0;
-                    let u2 = |row: &[u8; 4], at: usize| u16::from_be_bytes([row[at], row[at + 1]]);
-                    tables[m].extend(rows.iter().map(|row| (u2(row, 0), u2(row, 2))));
-                }
+            if let Some(code) = class.code(method).map_err(fail)? {
+                tables[m] = LineTable::read(class, &code);
             }
-            tables[m].sort_unstable();
             Ok(())
         })?;
         Ok(Lines { tables })
@@ -101,9 +123,7 @@ impl Lines {
 
     /// The line of a bytecode of a method, where the compiler recorded one.
     pub fn line(&self, method: usize, bci: u32) -> Option<u16> {
-        let table = self.tables.get(method)?;
-        let after = table.partition_point(|&(start, _)| u32::from(start) <= bci);
-        Some(table[after.checked_sub(1)?].1)
+        self.tables.get(method)?.line(bci)
     }
 }
 

@@ -3,8 +3,9 @@
 //! The rooms, in the order in which data passes through them:
 //! [`recording`] turns the agent's arena and class log into a [`Profile`](model::Profile), [`mod@file`] writes and reads it,
 //! [`flow`] and [`recover`] get every block's count from the few that were counted, [`target`] says what a bytecode
-//! costs, [`measure`] joins the two per node, [`integrity`] checks that they agree, [`tree`] merges nodes to named contexts, and [`projections`] are the tables
-//! that reports print.
+//! costs, [`measure`] joins the two per node, [`integrity`] checks that they agree, [`tree`] merges nodes to named contexts, [`metrics`] are numbers beside
+//! those, and [`projections`] are the tables
+//! that reports print. [`merge`] makes one profile of many.
 #![forbid(unsafe_code)]
 
 pub mod cache;
@@ -14,6 +15,8 @@ pub mod file;
 pub mod flow;
 pub mod integrity;
 pub mod measure;
+pub mod merge;
+pub mod metrics;
 pub mod model;
 pub mod names;
 pub mod natives;

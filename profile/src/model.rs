@@ -4,12 +4,15 @@ use crate::cache::CacheSpec;
 use crate::flow::Flow;
 pub use cprof_instrument::Level;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// One run's counts with the classes they belong to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Profile {
     /// What ran, where and how.
     pub run: RunFacts,
+    /// The runs that a merged profile is of; empty for a single run's.
+    pub runs: Vec<Run>,
     /// The classes that have executed methods.
     pub classes: Vec<Class>,
     /// The methods that occur in the tree.
@@ -32,6 +35,14 @@ pub struct Profile {
     pub gaps: Vec<Gap>,
     /// What a reader of the numbers must know besides.
     pub warnings: Vec<String>,
+}
+
+impl Profile {
+    /// The nodes of a thread's tree, its root first.
+    pub fn nodes_of_thread(&self, thread: usize) -> Range<usize> {
+        let end = self.threads.get(thread + 1).map_or(self.nodes.len(), |next| next.first_node as usize);
+        self.threads[thread].first_node as usize..end
+    }
 }
 
 /// Facts about the run.
@@ -73,8 +84,19 @@ pub struct RunFacts {
     pub taken: Taken,
 }
 
+/// One of the runs that a profile was merged from ([`crate::merge`]).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The profile it was in, as the command named it.
+    #[serde(default)]
+    pub file: String,
+    /// What ran, where and how.
+    #[serde(flatten)]
+    pub facts: RunFacts,
+}
+
 /// How the counts of a profile were read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Taken {
     /// By the agent, with the program's threads stopped and their stacks known: exact.
@@ -279,7 +301,7 @@ pub struct Misses {
 }
 
 /// How control left a block other than along an edge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum DepartureKind {
     /// An exception left the method.

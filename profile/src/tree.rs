@@ -67,7 +67,7 @@ impl Symbols {
 /// What a context stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum What {
-    /// The parent of the threads' first methods.
+    /// The parent of the threads' first methods; in a tree with threads apart also that of each, below the first.
     Root,
     /// The parent of contexts folded for want of room.
     Folded,
@@ -113,6 +113,10 @@ impl Context {
 pub struct Tree {
     /// All contexts.
     pub contexts: Vec<Context>,
+    /// Per node of the profile, the context it is part of; 0 for nodes that are in none. (Contexts of native methods are no nodes.)
+    pub of_node: Vec<u32>,
+    /// In a tree with threads apart, the context that stands for the threads of a label, in order of contexts, and the label.
+    pub threads: Vec<(u32, String)>,
     starts: Vec<u32>,
     children: Vec<u32>,
 }
@@ -121,6 +125,7 @@ pub struct Tree {
 struct Builder {
     contexts: Vec<Context>,
     index: FxHashMap<(u32, What, u32), u32>,
+    threads: Vec<(u32, String)>,
 }
 
 impl Builder {
@@ -130,7 +135,7 @@ impl Builder {
         index.reserve(capacity);
         let mut contexts = Vec::with_capacity(capacity + 1);
         contexts.push(root);
-        Builder { contexts, index }
+        Builder { contexts, index, threads: Vec::new() }
     }
 
     fn add(&mut self, from: Context, parent: u32) -> u32 {
@@ -146,7 +151,18 @@ impl Builder {
         at
     }
 
-    fn finish(mut self) -> Tree {
+    /// The context of the threads of a label.
+    fn thread(&mut self, label: &str) -> u32 {
+        if let Some((context, _)) = self.threads.iter().find(|(_, l)| l == label) {
+            return *context;
+        }
+        let context = self.contexts.len() as u32;
+        self.contexts.push(Context::empty(What::Root, 0, 0, u32::MAX));
+        self.threads.push((context, label.to_owned()));
+        context
+    }
+
+    fn finish(mut self, of_node: Vec<u32>) -> Tree {
         let n = self.contexts.len();
         let mut starts = vec![0u32; n + 1];
         for i in (1..n).rev() {
@@ -169,7 +185,7 @@ impl Builder {
             children[*at as usize] = i as u32;
             *at += 1;
         }
-        Tree { contexts: self.contexts, starts, children }
+        Tree { contexts: self.contexts, of_node, threads: self.threads, starts, children }
     }
 }
 
@@ -182,25 +198,47 @@ impl Tree {
         natives: &[NativeCalls],
         threads: impl Fn(usize) -> bool,
     ) -> Tree {
+        Tree::build(profile, symbols, measures, natives, threads, false)
+    }
+
+    /// As [`Tree::new`], with threads of different labels apart.
+    pub fn by_thread(
+        profile: &Profile,
+        symbols: &Symbols,
+        measures: &Measures,
+        natives: &[NativeCalls],
+        threads: impl Fn(usize) -> bool,
+    ) -> Tree {
+        Tree::build(profile, symbols, measures, natives, threads, true)
+    }
+
+    fn build(
+        profile: &Profile,
+        symbols: &Symbols,
+        measures: &Measures,
+        natives: &[NativeCalls],
+        threads: impl Fn(usize) -> bool,
+        apart: bool,
+    ) -> Tree {
         let nodes = &profile.nodes;
         let mut builder = Builder::new(0);
-        // By distance from the tree's root, so that a thread's table is no larger than the thread.
-        let mut context_of: Vec<u32> = Vec::new();
+        let mut of_node = vec![0; nodes.len()];
         for (t, thread) in profile.threads.iter().enumerate() {
-            let first = thread.first_node as usize;
-            let end = profile.threads.get(t + 1).map_or(nodes.len(), |t| t.first_node as usize);
             if !threads(t) {
                 continue;
             }
-            context_of.clear();
-            context_of.resize(end - first, 0);
-            let begin = natives.partition_point(|n| (n.node as usize) < first);
+            let of_thread = profile.nodes_of_thread(t);
+            let root = if apart { builder.thread(&thread.label()) } else { 0 };
+            let begin = natives.partition_point(|n| (n.node as usize) < of_thread.start);
             let mut natives = natives[begin..].iter().peekable();
-            for node in first..end {
+            for node in of_thread {
                 let below = std::iter::from_fn(|| natives.next_if(|n| n.node as usize == node));
                 let method = nodes.method[node];
                 let what = match method {
-                    special::ROOT => continue, // every thread's root is the root
+                    special::ROOT => {
+                        of_node[node] = root;
+                        continue;
+                    }
                     special::FOLDED => What::Folded,
                     method => What::Method(symbols.of_method[method as usize]),
                 };
@@ -212,8 +250,8 @@ impl Tree {
                     processor: measures.processor.get(node).copied().unwrap_or_default(),
                     ..Context::empty(what, 0, nodes.site_of(node), method)
                 };
-                let at = builder.add(context, context_of[nodes.parent[node] as usize - first]);
-                context_of[node - first] = at;
+                let at = builder.add(context, of_node[nodes.parent[node] as usize]);
+                of_node[node] = at;
                 for native in below {
                     let what = What::Method(symbols.of_native[native.native as usize]);
                     let native = Context { calls: native.calls, ..Context::empty(what, 0, native.site, u32::MAX) };
@@ -221,21 +259,58 @@ impl Tree {
                 }
             }
         }
-        builder.finish()
+        builder.finish(of_node)
     }
 
     /// The contexts at and below the outermost calls of some methods, merged below one root.
     pub fn at_and_below(&self, methods: impl Fn(u32) -> bool) -> Tree {
         let mut builder = Builder::new(0);
         let mut new_index: Vec<Option<u32>> = vec![None; self.contexts.len()];
+        let threads = self.thread_of();
         for (i, context) in self.contexts.iter().enumerate().skip(1) {
             new_index[i] = match (new_index[context.parent as usize], context.what) {
                 (Some(parent), _) => Some(builder.add(*context, parent)),
-                (None, What::Method(m)) if methods(m) => Some(builder.add(Context { site: 0, ..*context }, 0)),
+                (None, What::Method(m)) if methods(m) => {
+                    let root = threads.get(i).map_or(0, |&t| builder.thread(&self.threads[t as usize].1));
+                    Some(builder.add(Context { site: 0, ..*context }, root))
+                }
                 _ => None,
             };
         }
-        builder.finish()
+        let of_node = self.of_node.iter().map(|&context| new_index[context as usize].unwrap_or(0)).collect();
+        builder.finish(of_node)
+    }
+
+    /// Sums a column beside the profile's nodes by context; nodes that are in no context are left out.
+    pub fn sums(&self, nodes: impl Iterator<Item = u64>) -> Vec<u64> {
+        let mut sums = vec![0u64; self.contexts.len()];
+        for (&context, value) in self.of_node.iter().zip(nodes) {
+            let sum = &mut sums[context as usize];
+            *sum = sum.saturating_add(value);
+        }
+        // Roots are no contexts that cost anything: what is left out was added up there.
+        sums[0] = 0;
+        for (thread, _) in &self.threads {
+            sums[*thread as usize] = 0;
+        }
+        sums
+    }
+
+    /// Per context, the position of its thread in [`Tree::threads`]; nothing in a tree that has threads merged. The root's means nothing.
+    pub fn thread_of(&self) -> Vec<u32> {
+        if self.threads.is_empty() {
+            return Vec::new();
+        }
+        let mut of = vec![0; self.contexts.len()];
+        for (t, (context, _)) in self.threads.iter().enumerate() {
+            of[*context as usize] = t as u32;
+        }
+        for (i, context) in self.contexts.iter().enumerate().skip(1) {
+            if context.what != What::Root {
+                of[i] = of[context.parent as usize];
+            }
+        }
+        of
     }
 
     /// The callees of a context, in the order they were first met.

@@ -3,7 +3,8 @@
 use cprof_instrument::Level;
 use cprof_instrument::abi::header;
 use cprof_profile::cache::CacheSpec;
-use cprof_profile::cycles::{Evaluation, Metrics, Options, evaluate};
+use cprof_profile::cycles::ledger::Charge;
+use cprof_profile::cycles::{Evaluation, Metrics, Options, evaluate_into};
 use cprof_profile::measure::measure;
 use cprof_profile::model::{Misses, Profile};
 use cprof_profile::natives::native_calls;
@@ -24,7 +25,12 @@ fn options(cache: &str) -> Options {
 fn on(profile: &Profile, model: &Model, options: &Options) -> Result<Evaluation, String> {
     let measures = measure(profile, &Bytecodes).unwrap();
     let natives = native_calls(profile, &measures).unwrap();
-    evaluate(profile, &measures, &natives, model, options).map_err(|e| e.to_string())
+    let mut charged = vec![0i64; profile.nodes.len()];
+    let mut ledger = |charge: Charge<'_>| charged[charge.node as usize] += charge.cycles;
+    let evaluation = evaluate_into(profile, &measures, &natives, model, options, &mut ledger).map_err(|e| e.to_string())?;
+    let cycles: Vec<i64> = evaluation.nodes.iter().map(|n| n.cycles as i64).collect();
+    assert_eq!(charged, cycles, "the ledger has all that nodes are charged");
+    Ok(evaluation)
 }
 
 fn jop() -> Model {

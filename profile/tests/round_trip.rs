@@ -2,6 +2,7 @@
 
 use cprof_profile::file;
 use cprof_profile::measure::measure;
+use cprof_profile::metrics::counted;
 use cprof_profile::model::{Gap, Profile};
 use cprof_profile::natives::native_calls;
 use cprof_profile::projections::{by_method, by_thread, totals};
@@ -66,4 +67,25 @@ fn the_numbers_are_those_of_the_program() {
     let below = tree.at_and_below(|s| s == work);
     assert_eq!(below.contexts.len(), 3, "work of both threads merged, and yield");
     assert_eq!(below.contexts[0].total, 32);
+}
+
+#[test]
+fn metrics_stand_beside_the_contexts() {
+    let profile = through_file(&cprof_synthetic::demo().profile(&[]));
+    let symbols = Symbols::new(&profile);
+    let measures = measure(&profile, &Bytecodes).unwrap();
+    let natives = native_calls(&profile, &measures).unwrap();
+    let all = Tree::new(&profile, &symbols, &measures, &natives, |_| true);
+    let bytecodes = all.sums(measures.own.iter().copied());
+    assert_eq!(bytecodes, all.contexts.iter().map(|c| c.own).collect::<Vec<_>>());
+    let counted = counted(&all);
+    assert_eq!(
+        counted.iter().map(|m| (m.name.as_str(), m.sum())).collect::<Vec<_>>(),
+        [("calls", 11), ("exceptional_exits", 1), ("bytecodes", 39)]
+    );
+    assert_eq!(counted[2].totals(&all), all.contexts.iter().map(|c| c.total).collect::<Vec<_>>());
+    // A part: nodes outside are not added up.
+    let work = symbols.list.iter().position(|s| s.method == "work").unwrap() as u32;
+    let below = Tree::new(&profile, &symbols, &measures, &natives, |t| t == 1).at_and_below(|s| s == work);
+    assert_eq!(below.sums(measures.own.iter().copied()), below.contexts.iter().map(|c| c.own).collect::<Vec<_>>());
 }

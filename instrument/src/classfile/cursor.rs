@@ -93,4 +93,8 @@ impl<'a> Cursor<'a> {
         let b = self.take(4)?;
         Ok(u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
     }
+
+    pub(crate) fn u8(&mut self) -> Result<u64, Error> {
+        Ok(u64::from(self.u4()?) << 32 | u64::from(self.u4()?))
+    }
 }

@@ -5,6 +5,7 @@
 
 mod annotations;
 mod code;
+mod constant;
 mod cursor;
 pub mod descriptor;
 pub mod instructions;
@@ -14,6 +15,7 @@ mod pool;
 
 pub(crate) use annotations::{Position, type_annotation_positions};
 pub use code::{Code, Handler};
+pub use constant::Constant;
 pub(crate) use cursor::Cursor;
 pub use cursor::Error;
 pub use pool::{MemberRef, Pool, tag};

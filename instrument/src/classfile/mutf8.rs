@@ -2,12 +2,32 @@
 
 use std::borrow::Cow;
 
-/// Decodes modified UTF-8. Bytes that are not, and surrogates without their pair, become U+FFFD.
+/// Decodes modified UTF-8. A surrogate without its pair, which no `str` can hold, becomes `\uD83D` (with its own number); so that nothing
+/// else does, a backslash before a `u` becomes `\u005c`. Bytes that are no modified UTF-8, which no JVM loads, become U+FFFD.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
-    if bytes.is_ascii() && !bytes.contains(&0) {
+    if bytes.is_ascii() && !bytes.contains(&0) && !bytes.contains(&b'\\') {
         // ASCII is the same in both encodings.
         return String::from_utf8_lossy(bytes);
     }
+    let mut text = String::with_capacity(bytes.len());
+    let mut decoded = char::decode_utf16(units(bytes)).peekable();
+    while let Some(unit) = decoded.next() {
+        match unit {
+            Ok('\\') if decoded.peek() == Some(&Ok('u')) => text.push_str("\\u005c"),
+            Ok(c) => text.push(c),
+            Err(lone) => text.push_str(&format!("\\u{:04X}", lone.unpaired_surrogate())),
+        }
+    }
+    Cow::Owned(text)
+}
+
+/// Decodes modified UTF-8 for people: a surrogate without its pair becomes U+FFFD, and everything else is as it is, backslashes too.
+pub fn decode_lossy(bytes: &[u8]) -> String {
+    char::decode_utf16(units(bytes)).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+/// The UTF-16 code units.
+fn units(bytes: &[u8]) -> Vec<u16> {
     let mut units = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let [first, tail @ ..] = rest {
@@ -22,12 +42,12 @@ pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
         units.push(unit);
         rest = &rest[length..];
     }
-    Cow::Owned(String::from_utf16_lossy(&units))
+    units
 }
 
 #[cfg(test)]
 mod tests {
-    use super::decode;
+    use super::{decode, decode_lossy};
 
     #[test]
     fn decodes_what_the_jvm_encodes() {
@@ -35,6 +55,17 @@ mod tests {
         assert_eq!(decode(&[0xC0, 0x80]), "\0");
         assert_eq!(decode(&[0xED, 0xA0, 0xBD, 0xED, 0xB8, 0x80]), "\u{1F600}");
         assert_eq!(decode("\u{20AC}".as_bytes()), "\u{20AC}");
+    }
+
+    #[test]
+    fn surrogates_without_their_pair_stay_apart() {
+        assert_eq!(decode(&[b'a', 0xED, 0xA0, 0xBD, b'b']), "a\\uD83Db");
+        assert_eq!(decode(&[0xED, 0xB8, 0x80, 0xED, 0xA0, 0xBD]), "\\uDE00\\uD83D");
+        assert_eq!(decode(b"\\uD83D"), "\\u005cuD83D");
+        assert_eq!(decode(b"\\u005c"), "\\u005cu005c");
+        assert_eq!(decode(b"a\\b\\"), "a\\b\\");
+        assert_eq!(decode_lossy(b"\\uD83D"), "\\uD83D");
+        assert_eq!(decode_lossy(&[b'a', 0xED, 0xA0, 0xBD, b'b']), "a\u{FFFD}b");
     }
 
     #[test]

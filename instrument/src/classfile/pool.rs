@@ -103,7 +103,7 @@ impl<'a> Pool<'a> {
     }
 
     /// A cursor on the content of an entry that must have the given tag.
-    fn entry(&self, index: u16, tag: u8, what: &'static str) -> Result<Cursor<'a>, Error> {
+    pub(super) fn entry(&self, index: u16, tag: u8, what: &'static str) -> Result<Cursor<'a>, Error> {
         let at = self.offset(index)?;
         if self.bytes[at] != tag {
             return Err(Error::new(at, what));

@@ -305,6 +305,28 @@ fn result(pid: u32, answer: &str) -> Result<i32, AttachError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hotspot::jvm::Presence;
+
+    /// There may be no such JVM on a machine; this process is none, and is not disturbed.
+    #[test]
+    fn a_jvm_that_is_too_old_is_named_before_it_is_told_anything() {
+        let process = Process::find(std::process::id()).unwrap();
+        let old = |version: &str| Jvm {
+            process: process.clone(),
+            main: String::new(),
+            version: version.to_owned(),
+            attachable: Some(true),
+            cprof: Presence::Absent,
+        };
+        for version in ["1.8.0_402", "11.0.22", "16"] {
+            let why = load(&old(version), "/nowhere/libcprof.so", "").unwrap_err().to_string();
+            assert!(why.ends_with(&format!("is of JDK {version}; cprof attaches to JDK 17 and later")), "{why}");
+        }
+        for version in ["17.0.19", "17", "25-ea", ""] {
+            let why = load(&old(version), "/nowhere/libcprof.so", "").unwrap_err();
+            assert!(matches!(why, AttachError::Invisible { .. }), "{version}: {why}");
+        }
+    }
 
     #[test]
     fn answers() {

@@ -16,11 +16,19 @@ use rustc_hash::FxHashMap;
 
 /// How one method's contexts were called from another's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Caller {
-    /// By an instruction of this kind, or by the VM.
-    Kind(InvokeKind),
-    /// By several kinds of instruction at these sites, (bytecode index, kind), and counts cannot be told apart by callee.
-    Several(Vec<(u32, InvokeKind)>),
+pub struct Caller {
+    /// The sites that may have called, (bytecode index, kind), in order; none: it was the VM.
+    pub sites: Vec<(u32, InvokeKind)>,
+}
+
+impl Caller {
+    /// The kind of instruction, or the VM; none where the sites are of several kinds, and counts cannot be told apart by callee.
+    pub fn kind(&self) -> Option<InvokeKind> {
+        match self.sites.first() {
+            None => Some(InvokeKind::Vm),
+            Some(&(_, kind)) => self.sites.iter().all(|s| s.1 == kind).then_some(kind),
+        }
+    }
 }
 
 /// A call site.
@@ -127,9 +135,5 @@ fn classify(profile: &Profile, caller: u32, callee: u32, site: u32, sites: &[Sit
     if found.is_empty() {
         found = sites.iter().filter(at_site).filter(unnamed).collect();
     }
-    match found.first() {
-        None => Caller::Kind(InvokeKind::Vm),
-        Some(first) if found.iter().all(|s| s.kind == first.kind) => Caller::Kind(first.kind),
-        Some(_) => Caller::Several(found.iter().map(|s| (s.bci, s.kind)).collect()),
-    }
+    Caller { sites: found.iter().map(|s| (s.bci, s.kind)).collect() }
 }

@@ -1,6 +1,7 @@
 //! Adding up.
 
-use super::calls::{CallSites, Caller};
+use super::calls::CallSites;
+use super::ledger::{Charge, Reason};
 use super::outcomes::{NotSimulated, Outcomes};
 use super::rules::{Rule, rules};
 use super::{Metrics, Options};
@@ -119,6 +120,7 @@ struct Work<'a> {
     /// By caller's node and first possible site.
     mixed: FxHashMap<(u32, u32), Mixed>,
     options: &'a Options,
+    ledger: &'a mut dyn FnMut(Charge<'_>),
 }
 
 /// Evaluates every node. `measures` and `natives` are those of the same profile.
@@ -132,6 +134,18 @@ pub fn evaluate(
     estimator: &dyn CycleEstimator,
     options: &Options,
 ) -> Result<Evaluation, EvaluateError> {
+    evaluate_into(profile, measures, natives, estimator, options, &mut |_| {})
+}
+
+/// As [`evaluate()`], and enters everything that a node is charged into a ledger: a node's cycles are the sum of its charges.
+pub fn evaluate_into(
+    profile: &Profile,
+    measures: &Measures,
+    natives: &[NativeCalls],
+    estimator: &dyn CycleEstimator,
+    options: &Options,
+    ledger: &mut dyn FnMut(Charge<'_>),
+) -> Result<Evaluation, EvaluateError> {
     let cache = options.cache.unwrap_or_else(|| estimator.cache());
     let outcomes = Outcomes::of(profile, cache)?;
     let callers_known = !profile.run.bounded && !profile.run.folded;
@@ -144,6 +158,7 @@ pub fn evaluate(
         out: vec![Metrics::default(); profile.nodes.len()],
         mixed: FxHashMap::default(),
         options,
+        ledger,
     };
     let mut departures = ByNode::new(&profile.departures);
     for node in 0..profile.nodes.len() {
@@ -199,13 +214,16 @@ impl Work<'_> {
         // Where the caller was folded away, its size is not known; the callee's own stands in.
         let caller_words = self.rules.get(caller as usize).and_then(Option::as_ref).map_or(words, |r| r.words);
         let (mut cycles, mut estimated) = (own.cycles, own.estimated);
+        self.enter(node, Reason::Code, 0, cycles);
         if self.options.without_exceptions {
+            self.enter(node, Reason::ExceptionsLeftOut, cycles, cycles.saturating_sub(own.exceptions));
             cycles = cycles.saturating_sub(own.exceptions);
             estimated = estimated.saturating_sub(own.estimated_exceptions);
         }
         if return_misses > 0 && caller != special::ROOT {
             let missed = return_misses.saturating_mul(self.prices.leave(return_opcode, Some(caller_words))?);
             let hit = return_misses.saturating_mul(self.prices.leave(return_opcode, None)?);
+            self.enter(node, Reason::ReturnMisses, hit, missed);
             cycles = cycles.saturating_add(missed).saturating_sub(hit);
         }
         let exceptions = if self.options.without_exceptions { 0 } else { own.exceptions };
@@ -219,17 +237,21 @@ impl Work<'_> {
             return self.misses_of_unknown_callers(node, parent, entry_misses, words);
         }
         let site = profile.nodes.site_of(node);
-        match self.sites.caller(profile, caller, callee, site) {
-            Caller::Kind(InvokeKind::Vm) if self.options.without_upcalls => {}
-            Caller::Kind(kind) => {
-                let kind = *kind;
+        let by = self.sites.caller(profile, caller, callee, site);
+        match by.kind() {
+            Some(InvokeKind::Vm) if self.options.without_upcalls => {}
+            Some(kind) => {
                 let cycles = self.prices.calls(kind, calls, entry_misses, words)?;
                 let upcalls = if kind == InvokeKind::Vm { cycles } else { 0 };
+                let hits = self.prices.calls(kind, calls, 0, words)?;
+                let reason = if kind == InvokeKind::Vm { Reason::Upcalls } else { Reason::Calls { sites: &by.sites, calls } };
+                (self.ledger)(Charge::new(parent, reason, 0, hits));
+                (self.ledger)(Charge::new(parent, Reason::CallMisses { sites: &by.sites }, hits, cycles));
                 self.out[parent].add(&Metrics { cycles, upcalls, ..Metrics::default() });
             }
-            Caller::Several(sites) => {
-                let mixed = self.mixed.entry((parent as u32, sites[0].0)).or_default();
-                mixed.sites.clone_from(sites);
+            None => {
+                let mixed = self.mixed.entry((parent as u32, by.sites[0].0)).or_default();
+                mixed.sites.clone_from(&by.sites);
                 mixed.calls += calls;
                 if entry_misses > 0 {
                     mixed.misses.push((entry_misses, words));
@@ -239,17 +261,20 @@ impl Work<'_> {
         Ok(())
     }
 
+    fn enter(&mut self, node: usize, reason: Reason<'_>, from: u64, to: u64) {
+        (self.ledger)(Charge::new(node, reason, from, to));
+    }
+
     fn misses_of_unknown_callers(&mut self, node: usize, parent: usize, misses: u64, words: u32) -> Result<(), EvaluateError> {
         let (caller, callee) = (self.profile.nodes.method[parent], self.profile.nodes.method[node]);
-        let (kind, charged) = if caller < special::FIRST {
-            match self.sites.caller(self.profile, caller, callee, 0) {
-                Caller::Kind(kind) => (*kind, parent),
-                Caller::Several(sites) => (sites[0].1, parent),
-            }
+        let (sites, charged) = if caller < special::FIRST {
+            (self.sites.caller(self.profile, caller, callee, 0).sites.as_slice(), parent)
         } else {
-            (InvokeKind::Vm, node)
+            (&[][..], node)
         };
+        let kind = sites.first().map_or(InvokeKind::Vm, |s| s.1);
         let cycles = self.prices.extra(kind, misses, words)?;
+        (self.ledger)(Charge::new(charged, Reason::CallMisses { sites }, 0, cycles));
         self.out[charged].add(&Metrics { cycles, ..Metrics::default() });
         Ok(())
     }
@@ -266,9 +291,11 @@ impl Work<'_> {
             let gone = &profile.departures[first..];
             let gone = &gone[..gone.partition_point(|d| d.node == caller)];
             let mut kinds: Kinds = [0; InvokeKind::ALL.len()];
+            let mut executions = Vec::with_capacity(mixed.sites.len());
             for (bci, kind) in &mixed.sites {
-                kinds[*kind as usize] +=
-                    rule.executions(&profile.methods[method as usize], profile.nodes.counters_of(node), gone, *bci);
+                let executed = rule.executions(&profile.methods[method as usize], profile.nodes.counters_of(node), gone, *bci);
+                executions.push(executed);
+                kinds[*kind as usize] += executed;
             }
             let calls_of = |kinds: &Kinds| kinds.iter().fold(0u64, |sum, n| sum.saturating_add(*n));
             let mut price = [0; InvokeKind::ALL.len()];
@@ -294,6 +321,15 @@ impl Work<'_> {
             let executed = kinds;
             kinds = less(kinds, surplus, &likely);
             let mut cycles = cost(&kinds);
+            if calls_of(&executed) == mixed.calls {
+                for (site, &calls) in mixed.sites.iter().zip(&executions) {
+                    let reason = Reason::Calls { sites: std::slice::from_ref(site), calls };
+                    (self.ledger)(Charge::new(node, reason, 0, calls.saturating_mul(price[site.1 as usize])));
+                }
+            } else {
+                (self.ledger)(Charge::new(node, Reason::Calls { sites: &mixed.sites, calls: mixed.calls }, 0, cycles));
+            }
+            let hits = cycles;
             doubt.calls += if least < greatest { surplus.min(mixed.calls) } else { 0 };
             doubt.cycles = doubt.cycles.saturating_add((greatest - cycles).max(cycles - least));
             // The first of the most frequent.
@@ -308,6 +344,8 @@ impl Work<'_> {
                 doubt.calls += if off > 0 { *misses } else { 0 };
                 doubt.cycles = doubt.cycles.saturating_add(off);
             }
+            self.enter(node, Reason::CallMisses { sites: &mixed.sites }, hits, cycles);
+            self.enter(node, Reason::Upcalls, 0, upcalls);
             let cycles = cycles.saturating_add(upcalls);
             self.out[node].add(&Metrics { cycles, upcalls, ..Metrics::default() });
         }
@@ -321,7 +359,10 @@ impl Work<'_> {
             if let Some(kind) = self.sites.kind_of_call(method, call.site, &native.name, &native.descriptor) {
                 let cycles = self.prices.calls(kind, call.calls, 0, 0)?;
                 let out = &mut self.out[call.node as usize];
-                out.cycles = out.cycles.saturating_sub(cycles);
+                let left = out.cycles.saturating_sub(cycles);
+                let reason = Reason::NativeCalls { native: call.native, site: call.site, calls: call.calls };
+                (self.ledger)(Charge::new(call.node as usize, reason, out.cycles, left));
+                out.cycles = left;
             }
         }
         Ok(())

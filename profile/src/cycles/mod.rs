@@ -5,14 +5,15 @@
 //! depends on the size of the method loaded: an entry miss, recorded at the callee, is charged to the caller, and a return
 //! miss to the method that returns, with the size of the method returned to (Binder et al. 2009).
 //!
-//! [`calls`] finds out how a context was called, [`evaluate()`] adds up.
+//! [`calls`] finds out how a context was called, [`evaluate()`] adds up, [`ledger`] is what it adds.
 
 pub mod calls;
 mod evaluate;
+pub mod ledger;
 mod outcomes;
 mod rules;
 
-pub use evaluate::{EvaluateError, Evaluation, evaluate};
+pub use evaluate::{EvaluateError, Evaluation, evaluate, evaluate_into};
 pub use outcomes::{NotSimulated, Outcomes};
 
 use crate::cache::CacheSpec;

@@ -1,7 +1,7 @@
 //! The header, entry `cprof.json`: first in the file, not compressed, so that it can be seen with any tool.
 
 use crate::cache::CacheSpec;
-use crate::model::{Profile, RunFacts};
+use crate::model::{Profile, Run, RunFacts};
 use serde::{Deserialize, Serialize};
 
 /// Value of the header's `format`.
@@ -24,6 +24,9 @@ pub(super) struct Header {
     pub counts: Counts,
     #[serde(default)]
     pub run: RunFacts,
+    /// The runs that a merged profile is of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<Run>,
     /// Method caches that were simulated; their outcomes are in `misses/<position>/…`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<CacheSpec>,
@@ -69,6 +72,7 @@ impl Header {
                 gaps: profile.gaps.len() as u32,
             },
             run: profile.run.clone(),
+            runs: profile.runs.clone(),
             caches: profile.caches.clone(),
             warnings: profile.warnings.clone(),
         }

@@ -94,7 +94,7 @@ fn contents<R: Read + Seek>(r: &mut ColumnReader<'_, R>, header: Header) -> Resu
     let Counts { strings, classes, methods, blocks, edges, natives, native_sites, threads, nodes, departures, gaps } =
         header.counts;
     let strings = Strings::read(r, strings as usize)?;
-    let mut profile = Profile { run: header.run, warnings: header.warnings, ..Profile::default() };
+    let mut profile = Profile { run: header.run, runs: header.runs, warnings: header.warnings, ..Profile::default() };
     let gap_list = r.bytes("gaps.json", u64::MAX)?;
     profile.gaps = serde_json::from_slice(&gap_list).map_err(|e| r.damaged(format!("its entry gaps.json: {e}")))?;
     if profile.gaps.len() != gaps as usize {

@@ -67,14 +67,32 @@ impl ClassWriter {
 
     /// Adds a method with this code.
     pub fn method(&mut self, name: &str, descriptor: &str, access: u16, code: &[u8]) {
+        self.code(name, descriptor, access, code, &[0, 0]); // no attributes
+    }
+
+    /// Adds a method with this code and these lines: bytecode index, line.
+    pub fn method_with_lines(&mut self, name: &str, descriptor: &str, access: u16, code: &[u8], lines: &[(u16, u16)]) {
+        let mut attributes = vec![0, 1];
+        attributes.extend(self.utf8("LineNumberTable").to_be_bytes());
+        attributes.extend((2 + 4 * lines.len() as u32).to_be_bytes());
+        attributes.extend((lines.len() as u16).to_be_bytes());
+        for (bci, line) in lines {
+            attributes.extend(bci.to_be_bytes());
+            attributes.extend(line.to_be_bytes());
+        }
+        self.code(name, descriptor, access, code, &attributes);
+    }
+
+    fn code(&mut self, name: &str, descriptor: &str, access: u16, code: &[u8], attributes: &[u8]) {
         let attribute = self.utf8("Code");
         self.head(name, descriptor, access, 1);
         self.methods.extend(attribute.to_be_bytes());
-        self.methods.extend((12 + code.len() as u32).to_be_bytes());
+        self.methods.extend((10 + code.len() as u32 + attributes.len() as u32).to_be_bytes());
         self.methods.extend([0, 8, 0, 8]); // max_stack, max_locals
         self.methods.extend((code.len() as u32).to_be_bytes());
         self.methods.extend(code);
-        self.methods.extend([0, 0, 0, 0]); // no handlers, no attributes
+        self.methods.extend([0, 0]); // no handlers
+        self.methods.extend(attributes);
     }
 
     /// The class file.

@@ -15,4 +15,8 @@ public final class CProf {
     public static void resume() {
         java.lang.CProfRuntime.resume();
     }
+
+    public static long bytecodes(String method) {
+        return java.lang.CProfRuntime.bytecodes(method);
+    }
 }

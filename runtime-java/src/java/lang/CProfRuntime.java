@@ -1,8 +1,10 @@
 package java.lang;
 
 import static java.lang.CProfLayout.*;
+import static java.lang.CProfVariant.SIMPLE;
 
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.reflect.Reflection;
 import jdk.internal.vm.annotation.ForceInline;
@@ -20,6 +22,8 @@ import jdk.internal.vm.annotation.Stable;
  * <li>No class initialisers: woven code runs before {@code Unsafe} can be initialised. Until {@link #start} a field is tested, no more.
  * <li>Any call may throw StackOverflowError. An object is filled first, then its first word is written, then it is reached from
  * an index, a slot, a thread; what was interrupted half way is invisible and its memory is taken again.
+ * <li>What woven code calls calls little itself. Each level costs the interpreter a frame, C1 profiling code, and both compilers time, at
+ * hundreds of thousands of places.
  * <li>{@code @Hidden} keeps them out of the program's stack traces.
  * </ul>
  */
@@ -33,6 +37,8 @@ public final class CProfRuntime {
     @Stable static long tid;
     /** Set by the agent once {@link #grow0} is bound: before, the lookup would run Java code in the middle of any method. */
     static boolean bound;
+    /** Set by the agent when it could not weave what counting needs: it does not begin. */
+    private static boolean barred;
 
     private CProfRuntime() {}
 
@@ -41,8 +47,7 @@ public final class CProfRuntime {
     @ForceInline @Hidden public static long current() {
         if (!on) return EARLY_NODE;
         Thread t = Thread.currentThread();
-        long p = attached == 2 ? CProfSlots.node(unsafe, t) : unsafe.getLong(t, node);
-        return p != 0 ? p : EARLY_NODE;
+        return !SIMPLE && attached == 2 ? CProfSlots.node(unsafe, t) : unsafe.getLong(t, node) + EARLY_NODE;
     }
 
     // Not forced inline, as the small methods below are: C2 inlines these where calls are frequent, and C1 need not.
@@ -50,24 +55,22 @@ public final class CProfRuntime {
     @Hidden public static long enter(long p, int mid) {
         if (!on) return JUNK_NODE;
         Unsafe u = unsafe;
-        long c = child(u, p, mid);
-        if (!matches(u, p, c, mid)) c = CProfTree.miss(p, mid, false);
+        long c = callee(u, p, mid, false);
         Thread t = Thread.currentThread();
-        if (caches != CACHES_OFF) CProfCaches.entered(u, t, c);
+        if (!SIMPLE && caches != CACHES_OFF) CProfCaches.entered(u, t, c);
         u.putLong(null, c + COUNTERS, u.getLong(null, c + COUNTERS) + 1);
-        if (attached == 2) CProfSlots.setNode(u, t, c); else u.putLong(t, node, c);
+        if (!SIMPLE && attached == 2) CProfSlots.setNode(u, t, c); else u.putLong(t, node, c - EARLY_NODE);
         return c;
     }
 
     @Hidden public static long enterRoot(long p, int mid) {
         if (!on) return JUNK_NODE;
         Unsafe u = unsafe;
-        long c = child(u, p, mid);
-        if (!matches(u, p, c, mid)) c = CProfTree.miss(p, mid, true);
+        long c = callee(u, p, mid, true);
         Thread t = Thread.currentThread();
-        if (caches != CACHES_OFF) CProfCaches.entered(u, t, c);
+        if (!SIMPLE && caches != CACHES_OFF) CProfCaches.entered(u, t, c);
         u.putLong(null, c + COUNTERS, u.getLong(null, c + COUNTERS) + 1);
-        if (attached == 2) CProfSlots.setNode(u, t, c); else u.putLong(t, node, c);
+        if (!SIMPLE && attached == 2) CProfSlots.setNode(u, t, c); else u.putLong(t, node, c - EARLY_NODE);
         return c;
     }
 
@@ -75,9 +78,8 @@ public final class CProfRuntime {
         if (!on) return JUNK_NODE;
         Unsafe u = unsafe;
         long p = current();
-        long c = child(u, p, mid);
-        if (!matches(u, p, c, mid)) c = CProfTree.miss(p, mid, false);
-        if (caches != CACHES_OFF) CProfCaches.passed(u, p, c);
+        long c = callee(u, p, mid, false);
+        if (!SIMPLE && caches != CACHES_OFF) CProfCaches.passed(u, p, c);
         u.putLong(null, c + LEAF_COUNTERS, u.getLong(null, c + LEAF_COUNTERS) + 1);
         return c - LEAF_BIAS;
     }
@@ -86,15 +88,16 @@ public final class CProfRuntime {
         if (!on) return JUNK_NODE;
         Unsafe u = unsafe;
         long p = current();
-        long c = child(u, p, mid);
-        if (!matches(u, p, c, mid)) c = CProfTree.miss(p, mid, true);
-        if (caches != CACHES_OFF) CProfCaches.passed(u, p, c);
+        long c = callee(u, p, mid, true);
+        if (!SIMPLE && caches != CACHES_OFF) CProfCaches.passed(u, p, c);
         u.putLong(null, c + LEAF_COUNTERS, u.getLong(null, c + LEAF_COUNTERS) + 1);
         return c - LEAF_BIAS;
     }
 
     @ForceInline @Hidden public static void leave(long p) {
-        if (on) publish(p);
+        if (!on) return;
+        Thread t = Thread.currentThread();
+        if (!SIMPLE && attached == 2) CProfSlots.setNode(unsafe, t, p); else unsafe.putLong(t, node, p - EARLY_NODE);
     }
 
     @ForceInline @Hidden public static void ret(long n, long p) {
@@ -126,21 +129,46 @@ public final class CProfRuntime {
         if (on) unsafe.putLong(null, n + offset, unsafe.getLong(null, n + offset) + 1);
     }
 
-    @ForceInline @Hidden public static void count1(long n) { count(n, COUNTERS + 8); }
-    @ForceInline @Hidden public static void count2(long n) { count(n, COUNTERS + 16); }
-    @ForceInline @Hidden public static void count3(long n) { count(n, COUNTERS + 24); }
-    @ForceInline @Hidden public static void count4(long n) { count(n, COUNTERS + 32); }
-    @ForceInline @Hidden public static void count5(long n) { count(n, COUNTERS + 40); }
-    @ForceInline @Hidden public static void count6(long n) { count(n, COUNTERS + 48); }
-    @ForceInline @Hidden public static void count7(long n) { count(n, COUNTERS + 56); }
-    @ForceInline @Hidden public static void count8(long n) { count(n, COUNTERS + 64); }
-    @ForceInline @Hidden public static void count9(long n) { count(n, COUNTERS + 72); }
-    @ForceInline @Hidden public static void count10(long n) { count(n, COUNTERS + 80); }
-    @ForceInline @Hidden public static void count11(long n) { count(n, COUNTERS + 88); }
-    @ForceInline @Hidden public static void count12(long n) { count(n, COUNTERS + 96); }
+    @ForceInline @Hidden public static void count1(long n) {
+        if (on) unsafe.putLong(null, n + (COUNTERS + 8), unsafe.getLong(null, n + (COUNTERS + 8)) + 1);
+    }
+    @ForceInline @Hidden public static void count2(long n) {
+        if (on) unsafe.putLong(null, n + (COUNTERS + 16), unsafe.getLong(null, n + (COUNTERS + 16)) + 1);
+    }
+    @ForceInline @Hidden public static void count3(long n) {
+        if (on) unsafe.putLong(null, n + (COUNTERS + 24), unsafe.getLong(null, n + (COUNTERS + 24)) + 1);
+    }
+    @ForceInline @Hidden public static void count4(long n) {
+        if (on) unsafe.putLong(null, n + (COUNTERS + 32), unsafe.getLong(null, n + (COUNTERS + 32)) + 1);
+    }
+    @ForceInline @Hidden public static void count5(long n) {
+        if (on) unsafe.putLong(null, n + (COUNTERS + 40), unsafe.getLong(null, n + (COUNTERS + 40)) + 1);
+    }
+    @ForceInline @Hidden public static void count6(long n) {
+        if (on) unsafe.putLong(null, n + (COUNTERS + 48), unsafe.getLong(null, n + (COUNTERS + 48)) + 1);
+    }
+    @ForceInline @Hidden public static void count7(long n) {
+        if (on) unsafe.putLong(null, n + (COUNTERS + 56), unsafe.getLong(null, n + (COUNTERS + 56)) + 1);
+    }
+    @ForceInline @Hidden public static void count8(long n) {
+        if (on) unsafe.putLong(null, n + (COUNTERS + 64), unsafe.getLong(null, n + (COUNTERS + 64)) + 1);
+    }
+    @ForceInline @Hidden public static void count9(long n) {
+        if (on) unsafe.putLong(null, n + (COUNTERS + 72), unsafe.getLong(null, n + (COUNTERS + 72)) + 1);
+    }
+    @ForceInline @Hidden public static void count10(long n) {
+        if (on) unsafe.putLong(null, n + (COUNTERS + 80), unsafe.getLong(null, n + (COUNTERS + 80)) + 1);
+    }
+    @ForceInline @Hidden public static void count11(long n) {
+        if (on) unsafe.putLong(null, n + (COUNTERS + 88), unsafe.getLong(null, n + (COUNTERS + 88)) + 1);
+    }
+    @ForceInline @Hidden public static void count12(long n) {
+        if (on) unsafe.putLong(null, n + (COUNTERS + 96), unsafe.getLong(null, n + (COUNTERS + 96)) + 1);
+    }
 
     /** Switches counting on. Everything before {@code on} may be woven Java code: it still finds counting off. */
     public static void start() {
+        if (barred) return;
         Unsafe u = Unsafe.getUnsafe();
         node = u.objectFieldOffset(Thread.class, "cprof$node");
         tree = u.objectFieldOffset(Thread.class, "cprof$tree");
@@ -216,6 +244,17 @@ public final class CProfRuntime {
         }
     }
 
+    /** The bytecodes that calls of a method have executed so far, with what they called; -1 when that cannot be told. */
+    public static long bytecodes(String method) {
+        if (!on || !bound) return -1;
+        long n = mute();
+        try {
+            return bytecodes0(method);
+        } finally {
+            unmute(n);
+        }
+    }
+
     /** What is counted between this and {@link #resume} is left out of profiles. */
     public static void pause() {
         if (!on || !bound) return;
@@ -239,7 +278,7 @@ public final class CProfRuntime {
     }
 
     private static long mute() {
-        long n = CProfSlots.nodeOf(unsafe, Thread.currentThread());
+        long n = current();
         publish(JUNK_NODE);
         return n;
     }
@@ -253,6 +292,28 @@ public final class CProfRuntime {
         link();
         hide();
         bound = true;
+    }
+
+    /**
+     * Called by the agent, on a muted thread, before the program's first class is loaded: the JVM remembers that the JDK's own loaders find this
+     * class, so that classes of theirs can name it and no loader is asked while it counts.
+     */
+    private static void introduce() throws ClassNotFoundException {
+        introduceTo(ClassLoader.getBuiltinPlatformClassLoader());
+        introduceTo(ClassLoader.getBuiltinAppClassLoader());
+    }
+
+    /** A loader's table of locks would begin to fill, which the program does later and is counted: the loader has another meanwhile. */
+    private static void introduceTo(ClassLoader loader) throws ClassNotFoundException {
+        Unsafe u = unsafe;
+        long locks = u.objectFieldOffset(ClassLoader.class, "parallelLockMap");
+        Object before = u.getReference(loader, locks);
+        u.putReference(loader, locks, new ConcurrentHashMap<String, Object>());
+        try {
+            Class.forName("java.lang.CProfRuntime", false, loader);
+        } finally {
+            u.putReference(loader, locks, before);
+        }
     }
 
     /** The first call of a native method runs Java code to find it, which must not happen in the middle of woven code. */
@@ -279,6 +340,7 @@ public final class CProfRuntime {
     /** Simulates the caches for what the tree with this root has logged up to here. */
     static native void simulate0(long root, long end);
     private static native boolean snapshot0(String path);
+    private static native long bytecodes0(String method);
     private static native void pause0();
     private static native void resume0();
     /** Puts the agent's functions in the place of native methods through which hidden classes pass, or takes them away again. */
@@ -288,27 +350,37 @@ public final class CProfRuntime {
 
     @ForceInline @Hidden private static void publish(long n) {
         Thread t = Thread.currentThread();
-        if (attached == 2) CProfSlots.setNode(unsafe, t, n); else unsafe.putLong(t, node, n);
+        if (!SIMPLE && attached == 2) CProfSlots.setNode(unsafe, t, n); else unsafe.putLong(t, node, n - EARLY_NODE);
+    }
+
+    /** The node for a call of {@code mid} from {@code p}. The shape that nearly every run has is written out: it is inlined everywhere. */
+    @ForceInline @Hidden private static long callee(Unsafe u, long p, int mid, boolean isRoot) {
+        if (SIMPLE) {
+            long c = BASE + ((u.getInt(null, p + CHILDREN + ((mid & SLOTS - 1) << 2)) & 0xFFFF_FFFFL) << 3);
+            return u.getInt(null, c) == mid ? c : CProfTree.miss(p, mid, isRoot);
+        }
+        long c = child(u, p, mid);
+        return matches(u, p, c, mid) ? c : CProfTree.miss(p, mid, isRoot);
     }
 
     /**
      * As {@link CProfTree#depart}, wherever the stack ends. A stack overflow leaves no room to call anything, so this is inlined and what
-     * {@code depart} cannot do is noted in the root. In the interpreter it has room: {@link #enter} took more.
+     * {@code depart} cannot do is noted in the root, in as little code as can be, for it is in every method. In the interpreter it has room: {@link #enter} took more.
      */
     @ForceInline @Hidden private static void departed(long n, int where) {
         try {
             CProfTree.depart(n, where);
         } catch (StackOverflowError e) {
+            if (!SIMPLE && CProfSlots.stale(n)) return;
             Unsafe u = unsafe;
-            long r = CProfSlots.tree(u, Thread.currentThread());
-            if (CProfSlots.stale(n)) return;
-            int used = r == 0 ? PENDING_COUNT : u.getInt(null, r + ROOT_PENDING_USED);
-            if (used >= PENDING_COUNT) {
+            Thread t = Thread.currentThread();
+            long r = SIMPLE ? u.getLong(t, tree) : CProfSlots.tree(u, t);
+            if (r == 0) {
                 u.putLong(null, header(LOST), u.getLong(null, header(LOST)) + 1);
                 return;
             }
-            u.putInt(null, r + ROOT_PENDING + (used << 3), (int) (n - BASE >>> 3));
-            u.putInt(null, r + ROOT_PENDING + 4 + (used << 3), where);
+            int used = u.getInt(null, r + ROOT_PENDING_USED);
+            u.putLong(null, r + ROOT_PENDING + ((used & PENDING_COUNT - 1) << 3), (long) where << 32 | n - BASE >>> 3);
             u.putInt(null, r + ROOT_PENDING_USED, used + 1);
         }
     }
@@ -327,7 +399,7 @@ public final class CProfRuntime {
     }
 
     @ForceInline @Hidden static long slot(Unsafe u, long p, int mid) {
-        int slot = sites == 2 ? mid + u.getInt(null, p + CURRENT_SITE) : mid;
+        int slot = !SIMPLE && sites == 2 ? mid + u.getInt(null, p + CURRENT_SITE) : mid;
         return p + CHILDREN + ((slot & SLOTS - 1) << 2);
     }
 
@@ -337,7 +409,7 @@ public final class CProfRuntime {
 
     /** An empty slot leads to the header page, whose first word is no method id. */
     @ForceInline @Hidden static boolean matches(Unsafe u, long p, long c, int mid) {
-        if (sites != 2) return u.getInt(null, c) == mid;
+        if (SIMPLE || sites != 2) return u.getInt(null, c) == mid;
         return u.getLong(null, c) == (mid | (long) u.getInt(null, p + CURRENT_SITE) << 32);
     }
 }

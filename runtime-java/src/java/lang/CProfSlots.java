@@ -2,6 +2,7 @@ package java.lang;
 
 import static java.lang.CProfLayout.*;
 import static java.lang.CProfRuntime.*;
+import static java.lang.CProfVariant.SIMPLE;
 
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
@@ -23,24 +24,21 @@ final class CProfSlots {
     private CProfSlots() {}
 
     @ForceInline @Hidden static long node(Unsafe u, Thread t) {
-        return u.getLong(null, slot(u, t, NONE) + SLOT_NODE);
+        long n = u.getLong(null, slot(u, t, NONE) + SLOT_NODE);
+        return n != 0 ? n : EARLY_NODE;
     }
 
     @ForceInline @Hidden static void setNode(Unsafe u, Thread t, long n) {
         u.putLong(null, slot(u, t, NONE_WRITTEN) + SLOT_NODE, n);
     }
 
-    @Hidden static long nodeOf(Unsafe u, Thread t) {
-        return attached == 2 ? node(u, t) : u.getLong(t, node);
-    }
-
     @Hidden static void publish(Unsafe u, Thread t, long n) {
-        if (attached == 2) setNode(u, t, n);
-        else u.putLong(t, node, n);
+        if (!SIMPLE && attached == 2) setNode(u, t, n);
+        else u.putLong(t, node, n - EARLY_NODE);
     }
 
     @ForceInline @Hidden static long tree(Unsafe u, Thread t) {
-        return attached == 2 ? u.getLong(null, slot(u, t, NONE) + SLOT_TREE) : u.getLong(t, tree);
+        return !SIMPLE && attached == 2 ? u.getLong(null, slot(u, t, NONE) + SLOT_TREE) : u.getLong(t, tree);
     }
 
     @Hidden static void setTree(Unsafe u, Thread t, long r) {

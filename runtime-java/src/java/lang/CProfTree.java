@@ -2,6 +2,7 @@ package java.lang;
 
 import static java.lang.CProfLayout.*;
 import static java.lang.CProfRuntime.*;
+import static java.lang.CProfVariant.SIMPLE;
 
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
@@ -34,7 +35,7 @@ final class CProfTree {
             long c = child(u, p, mid);
             if (matches(u, p, c, mid)) return c;
         }
-        int site = sites == 2 ? u.getInt(null, p + CURRENT_SITE) : 0;
+        int site = !SIMPLE && sites == 2 ? u.getInt(null, p + CURRENT_SITE) : 0;
         long second = second(p, mid, site);
         long c = at(u.getInt(null, second));
         if (matches(u, p, c, mid)) return c;
@@ -267,12 +268,16 @@ final class CProfTree {
         record(u, r, n, where);
     }
 
-    /** Enters the departures that are noted in the root. */
+    /** Enters the departures that are noted in the root; there is room for the latest only. */
     @Hidden static void settle(Unsafe u, long r) {
         for (int used = u.getInt(null, r + ROOT_PENDING_USED); used > 0;) {
             used--;
-            int n = u.getInt(null, r + ROOT_PENDING + (used << 3));
-            record(u, r, at(n), u.getInt(null, r + ROOT_PENDING + 4 + (used << 3)));
+            if (used >= PENDING_COUNT) {
+                lost(u);
+            } else {
+                int n = u.getInt(null, r + ROOT_PENDING + (used << 3));
+                record(u, r, at(n), u.getInt(null, r + ROOT_PENDING + 4 + (used << 3)));
+            }
             u.putInt(null, r + ROOT_PENDING_USED, used);
         }
     }

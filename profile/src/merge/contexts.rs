@@ -1,0 +1,212 @@
+//! Trees grown together.
+
+use crate::cache::CacheSpec;
+use crate::model::{Departure, DepartureKind, Misses, Nodes, Profile, Thread, special};
+use rustc_hash::FxHashMap;
+
+/// Contexts in the order in which they were first met, callers before callees.
+#[derive(Debug)]
+pub(super) struct Contexts {
+    /// Sites are 0 where they were not distinguished.
+    nodes: Nodes,
+    misses: Vec<Misses>,
+    /// By caller, method and site.
+    index: FxHashMap<(u32, u32, u32), u32>,
+    departures: FxHashMap<(u32, u32, DepartureKind), i64>,
+    threads: Vec<Thread>,
+    /// By label, and whether the threads are virtual.
+    trees: FxHashMap<(String, bool), usize>,
+}
+
+/// What [`Contexts::finish`] answers.
+pub(super) struct Columns {
+    pub(super) threads: Vec<Thread>,
+    pub(super) nodes: Nodes,
+    pub(super) departures: Vec<Departure>,
+    pub(super) misses: Vec<Misses>,
+}
+
+impl Default for Contexts {
+    fn default() -> Contexts {
+        Contexts {
+            nodes: Nodes { starts: vec![0], ..Nodes::default() },
+            misses: Vec::new(),
+            index: FxHashMap::default(),
+            departures: FxHashMap::default(),
+            threads: Vec::new(),
+            trees: FxHashMap::default(),
+        }
+    }
+}
+
+/// What the file cannot hold.
+type TooMuch = &'static str;
+
+/// Counters are numbers modulo 2⁶⁴ that are below 0 where a frame was caught between two of them.
+fn add_counter(sum: &mut u64, more: u64) -> Result<(), TooMuch> {
+    *sum = (*sum as i64).checked_add(more as i64).ok_or("a count above 9,223,372,036,854,775,807")? as u64;
+    Ok(())
+}
+
+fn add_misses(sum: &mut u64, more: u64) -> Result<(), TooMuch> {
+    *sum = sum.checked_add(more).ok_or("more cache misses than 64 bits can count")?;
+    Ok(())
+}
+
+impl Contexts {
+    /// How many caches the contexts have outcomes of. Before the first profile is added.
+    pub(super) fn set_caches(&mut self, caches: usize) {
+        self.misses = vec![Misses::default(); caches];
+    }
+
+    pub(super) fn remove_cache(&mut self, at: usize) {
+        self.misses.remove(at);
+    }
+
+    /// Adds a profile's counts. `methods`: its methods' numbers in the merged profile; `caches`: those of the merged profile, all of which it has.
+    pub(super) fn add(&mut self, profile: &Profile, methods: &[u32], caches: &[CacheSpec]) -> Result<(), TooMuch> {
+        let positions = caches.iter().filter_map(|cache| profile.caches.iter().position(|c| c == cache));
+        let misses: Vec<&Misses> = positions.map(|at| &profile.misses[at]).collect();
+        let nodes = &profile.nodes;
+        let mut place = vec![0u32; nodes.len()];
+        let mut threads = profile.threads.iter();
+        // Runs of one program have their contexts in much the same order: what comes next is mostly what came next then.
+        let mut likely = 0;
+        for node in 0..nodes.len() {
+            let at = match nodes.method[node] {
+                special::ROOT => match threads.next() {
+                    Some(thread) => self.tree(thread)?,
+                    None => return Err("more trees than threads"),
+                },
+                method => {
+                    let method = if method < special::FIRST { methods[method as usize] } else { method };
+                    let (parent, site) = (place[nodes.parent[node] as usize], nodes.site_of(node));
+                    let counters = nodes.counters_of(node).len();
+                    self.node(parent, method, site, counters, likely)?
+                }
+            };
+            place[node] = at;
+            likely = at + 1;
+            let start = self.nodes.starts[at as usize];
+            for (sum, more) in self.nodes.counters[start..].iter_mut().zip(nodes.counters_of(node)) {
+                add_counter(sum, *more)?;
+            }
+            for (sum, more) in self.misses.iter_mut().zip(&misses) {
+                add_misses(&mut sum.entry[at as usize], more.entry[node])?;
+                add_misses(&mut sum.returns[at as usize], more.returns[node])?;
+            }
+        }
+        for d in &profile.departures {
+            let sum = self.departures.entry((place[d.node as usize], d.bci, d.kind)).or_insert(0);
+            *sum = sum.checked_add(d.count).ok_or("more departures than 63 bits can count")?;
+        }
+        Ok(())
+    }
+
+    /// The root of the tree for a thread: trees are one when reports show their threads under one label.
+    fn tree(&mut self, thread: &Thread) -> Result<u32, TooMuch> {
+        let key = (thread.label(), thread.virtual_threads);
+        let Some(&known) = self.trees.get(&key) else {
+            let root = self.nodes.len() as u32;
+            self.push(root, special::ROOT, 0, 0)?;
+            self.trees.insert(key, self.threads.len());
+            self.threads.push(Thread { first_node: root, ..thread.clone() });
+            return Ok(root);
+        };
+        let tree = &mut self.threads[known];
+        tree.leases = tree.leases.checked_add(thread.leases).ok_or("more threads of one name than 32 bits can count")?;
+        // Several names may have one label; which one stays must not depend on the order.
+        let names = |t: &Thread| (t.name.clone(), t.similar_names, t.other_names);
+        if names(thread) < names(tree) {
+            *tree = Thread { leases: tree.leases, first_node: tree.first_node, ..thread.clone() };
+        }
+        Ok(tree.first_node)
+    }
+
+    fn node(&mut self, parent: u32, method: u32, site: u32, counters: usize, likely: u32) -> Result<u32, TooMuch> {
+        let nodes = &self.nodes;
+        let at = likely as usize;
+        if at < nodes.len() && (nodes.parent[at], nodes.method[at], nodes.site[at]) == (parent, method, site) {
+            return Ok(likely);
+        }
+        if let Some(&known) = self.index.get(&(parent, method, site)) {
+            return Ok(known);
+        }
+        let new = self.nodes.len() as u32;
+        self.push(parent, method, site, counters)?;
+        self.index.insert((parent, method, site), new);
+        Ok(new)
+    }
+
+    fn push(&mut self, parent: u32, method: u32, site: u32, counters: usize) -> Result<(), TooMuch> {
+        if self.nodes.len() >= special::FIRST as usize {
+            return Err("more than 4,294,967,294 contexts");
+        }
+        let nodes = &mut self.nodes;
+        nodes.parent.push(parent);
+        nodes.method.push(method);
+        nodes.site.push(site);
+        nodes.counters.resize(nodes.counters.len() + counters, 0);
+        nodes.starts.push(nodes.counters.len());
+        for misses in &mut self.misses {
+            misses.entry.push(0);
+            misses.returns.push(0);
+        }
+        Ok(())
+    }
+
+    /// The columns of the merged profile, tree after tree.
+    pub(super) fn finish(self, sites: bool) -> Columns {
+        let Contexts { nodes, misses, index, departures, mut threads, .. } = self;
+        drop(index);
+        // Trees were begun in the order of `threads`, and a caller's tree is its callees'.
+        let mut tree_of = vec![0u32; nodes.len()];
+        let mut first = vec![0u32; threads.len() + 1];
+        let mut roots = 0;
+        for node in 0..nodes.len() {
+            let root = nodes.method[node] == special::ROOT;
+            tree_of[node] = if root { roots } else { tree_of[nodes.parent[node] as usize] };
+            roots += u32::from(root);
+            first[tree_of[node] as usize + 1] += 1;
+        }
+        for tree in 0..threads.len() {
+            first[tree + 1] += first[tree];
+            threads[tree].first_node = first[tree];
+        }
+        let mut place = tree_of;
+        for place in &mut place {
+            let next = &mut first[*place as usize];
+            *place = *next;
+            *next += 1;
+        }
+        let mut order = vec![0u32; nodes.len()];
+        for (old, new) in place.iter().enumerate() {
+            order[*new as usize] = old as u32;
+        }
+        let mut departures: Vec<Departure> = departures
+            .into_iter()
+            .map(|((node, bci, kind), count)| Departure { node: place[node as usize], bci, kind, count })
+            .collect();
+        departures.sort_unstable_by_key(|d| (d.node, d.bci, d.kind));
+        let pick = |column: Vec<u64>| order.iter().map(|&old| column[old as usize]).collect();
+        let misses = misses.into_iter().map(|m| Misses { entry: pick(m.entry), returns: pick(m.returns) }).collect();
+        Columns { threads, nodes: in_order(nodes, &order, &place, sites), departures, misses }
+    }
+}
+
+/// Nodes in another order: `order` are the old numbers by new ones, `place` the new by old ones. Old columns go as new ones come.
+fn in_order(nodes: Nodes, order: &[u32], place: &[u32], sites: bool) -> Nodes {
+    let Nodes { method, parent, site, counters, starts } = nodes;
+    let pick = |column: Vec<u32>| -> Vec<u32> { order.iter().map(|&old| column[old as usize]).collect() };
+    let parent = pick(parent).into_iter().map(|old| place[old as usize]).collect();
+    let method = pick(method);
+    let site = if sites { pick(site) } else { Vec::new() };
+    let mut new_counters = Vec::with_capacity(counters.len());
+    let mut new_starts = Vec::with_capacity(starts.len());
+    new_starts.push(0);
+    for &old in order {
+        new_counters.extend_from_slice(&counters[starts[old as usize]..starts[old as usize + 1]]);
+        new_starts.push(new_counters.len());
+    }
+    Nodes { method, parent, site, counters: new_counters, starts: new_starts }
+}

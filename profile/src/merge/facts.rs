@@ -1,0 +1,47 @@
+//! What can be said of several runs together.
+
+use crate::model::{Run, RunFacts};
+
+/// What is the same in all runs stays; what differs is empty or 0, and is told of each run in [`crate::model::Profile::runs`]. Sums,
+/// extents and cautions are those of all.
+pub(super) fn combine(runs: &[Run], notes: &mut Vec<String>) -> RunFacts {
+    let mut facts = runs.iter().map(|run| &run.facts);
+    let Some(mut all) = facts.next().cloned() else { return RunFacts::default() };
+    let (mut targets, mut roots) = (false, false);
+    for run in facts {
+        targets |= all.target != run.target;
+        roots |= all.roots != run.roots;
+        same(&mut all.cprof_version, &run.cprof_version);
+        same(&mut all.jvm_version, &run.jvm_version);
+        same(&mut all.jvm_vendor, &run.jvm_vendor);
+        same(&mut all.command_line, &run.command_line);
+        same(&mut all.main_class, &run.main_class);
+        same(&mut all.options, &run.options);
+        same(&mut all.target, &run.target);
+        same(&mut all.roots, &run.roots);
+        same(&mut all.pid, &run.pid);
+        all.started_ms = all.started_ms.min(run.started_ms);
+        all.ended_ms = all.ended_ms.max(run.ended_ms);
+        all.lost_calls = all.lost_calls.saturating_add(run.lost_calls);
+        all.folded |= run.folded;
+        all.bounded |= run.bounded;
+        all.sites |= run.sites;
+        all.taken = all.taken.max(run.taken);
+    }
+    if targets {
+        notes.push(
+            "the runs were recorded for different processors: reports show none unless one is named with --target".to_owned(),
+        );
+    }
+    if roots {
+        notes.push("different parts of the programs were counted: not all runs have the same root= methods".to_owned());
+    }
+    all
+}
+
+/// Empties what differs.
+fn same<T: Default + PartialEq>(all: &mut T, one: &T) {
+    if all != one {
+        *all = T::default();
+    }
+}

@@ -1,0 +1,203 @@
+//! Many profiles made one: of several runs, several machines, several JDKs.
+//!
+//! What is the same is one: classes of the same bytes, name and loader, methods with the same flow, trees whose threads have the
+//! same label, contexts with the same caller, method and call site. Their counts add up, so that the order of the
+//! profiles makes no difference to any count. Classes of one name and different bytes stay apart; reports join them by name.
+//!
+//! Profiles are added one at a time, and memory is that of the result and of the one being added.
+
+mod classes;
+mod contexts;
+mod facts;
+
+use crate::cache::CacheSpec;
+use crate::code::CodeError;
+use crate::model::{Gap, NativeSite, Profile, Run};
+use classes::Classes;
+use contexts::Contexts;
+use std::collections::{BTreeMap, BTreeSet};
+use thiserror::Error;
+
+/// A profile that cannot be merged with the ones before.
+#[derive(Debug, Error)]
+pub enum MergeError {
+    /// A class, flow or departure that no report could be made of.
+    #[error("{file} cannot be merged")]
+    Damaged {
+        /// The profile.
+        file: String,
+        /// What is wrong.
+        #[source]
+        reason: CodeError,
+    },
+    /// It was recorded in a way that makes its contexts something else.
+    #[error(
+        "{file} was recorded {how} and {first} was not, so that their contexts are not the same thing. Merge such profiles apart from the others, or record all alike"
+    )]
+    Unlike {
+        /// The profile.
+        file: String,
+        /// The one it does not go with.
+        first: String,
+        /// Which way.
+        how: &'static str,
+    },
+    /// Counts, contexts or methods are more than the file format can hold.
+    #[error("with {file} the merged profile has {what}. Merge fewer profiles at a time")]
+    TooLarge {
+        /// The profile.
+        file: String,
+        /// Of what there is too much.
+        what: &'static str,
+    },
+}
+
+/// What [`Merger::finish`] answers.
+#[derive(Debug)]
+pub struct Merged {
+    /// The profile.
+    pub profile: Profile,
+    /// What was lost in merging; these sentences are among the profile's warnings, too.
+    pub notes: Vec<String>,
+}
+
+/// Profiles in the course of being merged.
+#[derive(Debug, Default)]
+pub struct Merger {
+    runs: Vec<Run>,
+    classes: Classes,
+    contexts: Contexts,
+    /// (class, method, reason), each once and in order.
+    gaps: BTreeSet<(String, Option<String>, String)>,
+    warnings: Vec<String>,
+    /// Caches that all profiles so far have simulated; the outcomes are the contexts'.
+    caches: Vec<CacheSpec>,
+    /// Caches that some have not simulated, and which profile that was.
+    left_out: BTreeMap<String, String>,
+    first: Option<First>,
+}
+
+/// What all profiles must have in common with the first.
+#[derive(Debug)]
+struct First {
+    file: String,
+    sites: bool,
+    bounded: bool,
+}
+
+impl Merger {
+    /// Adds a profile's counts; `file` is where it is from.
+    ///
+    /// # Errors
+    /// See [`MergeError`]. The merger is of no use after an error.
+    pub fn add(&mut self, mut profile: Profile, file: &str) -> Result<(), MergeError> {
+        self.check_alike(&profile, file)?;
+        self.keep_common_caches(&profile, file);
+        let damaged = |reason| MergeError::Damaged { file: file.to_owned(), reason };
+        let too_large = |what| MergeError::TooLarge { file: file.to_owned(), what };
+        check_departures(&profile).map_err(damaged)?;
+        let methods = self.classes.add(&mut profile).map_err(damaged)?;
+        self.contexts.add(&profile, &methods, &self.caches).map_err(too_large)?;
+        self.gaps.extend(std::mem::take(&mut profile.gaps).into_iter().map(|g| (g.class, g.method, g.reason)));
+        for warning in std::mem::take(&mut profile.warnings) {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+        if profile.runs.is_empty() {
+            self.runs.push(Run { file: file.to_owned(), facts: profile.run });
+        } else {
+            self.runs.append(&mut profile.runs);
+        }
+        Ok(())
+    }
+
+    fn check_alike(&mut self, profile: &Profile, file: &str) -> Result<(), MergeError> {
+        let run = &profile.run;
+        let first = self.first.get_or_insert_with(|| First { file: file.to_owned(), sites: run.sites, bounded: run.bounded });
+        let unlike = |this: bool, how| {
+            let (file, first) = if this { (file, &*first.file) } else { (&*first.file, file) };
+            Err(MergeError::Unlike { file: file.to_owned(), first: first.to_owned(), how })
+        };
+        if run.sites != first.sites {
+            return unlike(run.sites, "with call sites (sites=on)");
+        }
+        if run.bounded != first.bounded {
+            return unlike(run.bounded, "with contexts folded (depth= or recursion=fold)");
+        }
+        Ok(())
+    }
+
+    /// A cache's misses are known when every run has simulated it. One that some have not is left out, and evaluating with it is then
+    /// refused: zeros in its place would be wrong in every report, and refusing to merge would take the counts away, too.
+    fn keep_common_caches(&mut self, profile: &Profile, file: &str) {
+        let Some(first) = self.first.as_ref().filter(|_| !self.runs.is_empty()) else {
+            self.caches.clone_from(&profile.caches);
+            self.contexts.set_caches(self.caches.len());
+            return;
+        };
+        for cache in profile.caches.iter().filter(|c| !self.caches.contains(c)) {
+            self.left_out.entry(cache.to_string()).or_insert_with(|| first.file.clone());
+        }
+        for at in (0..self.caches.len()).rev().filter(|&at| !profile.caches.contains(&self.caches[at])).collect::<Vec<_>>() {
+            let cache = self.caches.remove(at);
+            self.contexts.remove_cache(at);
+            self.left_out.insert(cache.to_string(), file.to_owned());
+        }
+    }
+
+    /// The merged profile.
+    pub fn finish(self) -> Merged {
+        let Merger { runs, classes, contexts, gaps, mut warnings, caches, left_out, .. } = self;
+        let mut notes: Vec<String> = left_out
+            .iter()
+            .map(|(cache, file)| {
+                format!("method cache {cache} was left out: only what every run simulated can be added up, and {file} did not simulate it")
+            })
+            .collect();
+        let mut run = facts::combine(&runs, &mut notes);
+        if !left_out.is_empty() {
+            // A report would show this processor with its cache unless asked for another.
+            run.target.clear();
+        }
+        for note in &notes {
+            if !warnings.contains(note) {
+                warnings.push(note.clone());
+            }
+        }
+        let gaps = gaps.into_iter().map(|(class, method, reason)| Gap { class, method, reason }).collect();
+        let columns = contexts.finish(run.sites);
+        let profile = Profile {
+            run,
+            runs,
+            classes: classes.classes,
+            methods: classes.methods,
+            natives: classes.natives,
+            native_sites: classes
+                .native_sites
+                .into_iter()
+                .map(|((method, bci), (native, dynamic))| NativeSite { method, bci, native, dynamic })
+                .collect(),
+            threads: columns.threads,
+            nodes: columns.nodes,
+            departures: columns.departures,
+            caches,
+            misses: columns.misses,
+            gaps,
+            warnings,
+        };
+        Merged { profile, notes }
+    }
+}
+
+/// Every departure must be in a block of its method.
+fn check_departures(profile: &Profile) -> Result<(), CodeError> {
+    for departure in &profile.departures {
+        let method = profile.methods.get(profile.nodes.method[departure.node as usize] as usize);
+        if let Some(method) = method.filter(|m| m.flow.block_at(departure.bci).is_none()) {
+            let class = profile.classes[method.class as usize].name.clone();
+            return Err(CodeError { class, reason: format!("{} has no bytecode {}", method.name, departure.bci) });
+        }
+    }
+    Ok(())
+}

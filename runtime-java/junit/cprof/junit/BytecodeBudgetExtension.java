@@ -1,0 +1,67 @@
+package cprof.junit;
+
+import cprof.CProf;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Method;
+import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
+import org.junit.jupiter.api.extension.BeforeTestExecutionCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.opentest4j.TestAbortedException;
+
+/**
+ * Checks {@link BytecodeBudget}. What is compared is the count of the test method's own calls, before and after: neither JUnit's code
+ * nor this extension's is in it, nor are tests that run beside it.
+ */
+public final class BytecodeBudgetExtension implements BeforeTestExecutionCallback, AfterTestExecutionCallback {
+    private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(BytecodeBudgetExtension.class);
+
+    @Override
+    public void beforeTestExecution(ExtensionContext context) {
+        long before = CProf.bytecodes(name(context.getRequiredTestMethod()));
+        if (before < 0) {
+            uncounted(context, "the tests do not run under the cprof agent");
+        }
+        context.getStore(NAMESPACE).put("before", before);
+    }
+
+    @Override
+    public void afterTestExecution(ExtensionContext context) {
+        // JUnit calls this, too, where the test was aborted before it began.
+        Object before = context.getStore(NAMESPACE).get("before");
+        if (before == null || (Long) before < 0 || context.getExecutionException().isPresent()) {
+            return;
+        }
+        Method method = context.getRequiredTestMethod();
+        long executed = CProf.bytecodes(name(method)) - (Long) before;
+        if (executed <= 0) {
+            // The method has run, so at least its return was executed.
+            uncounted(context, "the agent does not count " + method.getDeclaringClass().getName());
+            return;
+        }
+        BytecodeBudget budget = method.getAnnotation(BytecodeBudget.class);
+        if (budget != null && (executed > budget.value() || executed < budget.atLeast())) {
+            String bound = executed > budget.value() ? "at most " + budget.value() : "at least " + budget.atLeast();
+            throw new AssertionError(method.getName() + " executed " + executed + " bytecodes; its budget is " + bound);
+        }
+    }
+
+    private static void uncounted(ExtensionContext context, String reason) {
+        String wish = context.getConfigurationParameter("cprof.budgets").orElse("ignore");
+        switch (wish) {
+            case "ignore":
+                return;
+            case "skip":
+                throw new TestAbortedException("no bytecodes were counted: " + reason);
+            case "require":
+                throw new AssertionError("no bytecodes were counted: " + reason + " (cprof.budgets=require)");
+            default:
+                throw new IllegalArgumentException("cprof.budgets is " + wish + "; it may be ignore, skip or require");
+        }
+    }
+
+    /** As {@link CProf#bytecodes} wants it, with the descriptor: tests may be overloaded. */
+    private static String name(Method method) {
+        String descriptor = MethodType.methodType(method.getReturnType(), method.getParameterTypes()).toMethodDescriptorString();
+        return method.getDeclaringClass().getName() + "." + method.getName() + descriptor;
+    }
+}
