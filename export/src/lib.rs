@@ -1,0 +1,17 @@
+//! Profiles in the formats of other tools, one module each. A format is written from front to back as the contexts are walked, so that
+//! besides the profile little is in memory: what a format has once per method, call site or depth.
+
+pub mod callgrind;
+pub mod chrome;
+pub mod collapsed;
+pub mod csv;
+pub mod json;
+pub mod names;
+mod places;
+pub mod pprof;
+mod rows;
+mod source;
+pub mod speedscope;
+mod walk;
+
+pub use source::Source;

@@ -1,0 +1,58 @@
+//! Where methods and calls are in source files.
+
+use crate::source::Frame;
+use cprof_profile::code::{CodeError, Lines};
+use cprof_profile::metrics::Sheet;
+use cprof_profile::tree::Tree;
+
+/// Where a method is.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Place {
+    /// Path of its source file, as `com/acme/Main.java`; empty when the class does not say.
+    pub file: String,
+    /// The line of its first bytecode; 0 when the class does not say.
+    pub line: u32,
+}
+
+/// Places by symbol, and of calls.
+pub(crate) struct Places {
+    of: Vec<Place>,
+    lines: Lines,
+}
+
+impl Places {
+    pub(crate) fn read(sheet: &Sheet) -> Result<Places, CodeError> {
+        let lines = Lines::read(sheet.profile)?;
+        let mut of: Vec<Option<Place>> = vec![None; sheet.symbols.list.len()];
+        for (m, method) in sheet.profile.methods.iter().enumerate() {
+            let symbol = sheet.symbols.of_method(m as u32) as usize;
+            of[symbol].get_or_insert_with(|| {
+                let source = &sheet.profile.classes[method.class as usize].source_file;
+                let class = &sheet.symbols.list[symbol].class;
+                let file = match class.rsplit_once('.') {
+                    Some((package, _)) if !source.is_empty() => format!("{}/{source}", package.replace('.', "/")),
+                    _ => source.clone(),
+                };
+                Place { file, line: lines.line(m, 0).map_or(0, u32::from) }
+            });
+        }
+        Ok(Places { of: of.into_iter().map(Option::unwrap_or_default).collect(), lines })
+    }
+
+    /// Where a method is; nowhere for what is none.
+    pub(crate) fn of(&self, frame: Frame) -> Place {
+        self.of.get(frame.0 as usize).cloned().unwrap_or_default()
+    }
+
+    /// The first line of a method.
+    pub(crate) fn first_line(&self, frame: Frame) -> u32 {
+        self.of.get(frame.0 as usize).map_or(0, |place| place.line)
+    }
+
+    /// The line in its caller that a context was called from, where call sites were distinguished.
+    pub(crate) fn call_line(&self, tree: &Tree, context: u32) -> Option<u32> {
+        let c = &tree.contexts[context as usize];
+        let caller = tree.contexts[c.parent as usize].method;
+        self.lines.line(caller as usize, c.site.checked_sub(1)?).map(u32::from)
+    }
+}

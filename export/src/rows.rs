@@ -1,0 +1,99 @@
+//! Contexts and methods as rows, for tables.
+
+use crate::Source;
+use cprof_profile::tree::{Visit, What};
+use std::io;
+
+/// A context as a row.
+pub(crate) struct Row {
+    /// In the tree.
+    pub context: u32,
+    /// Running number, from 1.
+    pub index: u32,
+    /// The caller's; 0 for a thread's first methods.
+    pub parent: u32,
+    /// Position in the tree's threads.
+    pub thread: usize,
+}
+
+/// Calls `each` with every context, callers before callees.
+pub(crate) fn contexts(source: &Source, mut each: impl FnMut(Row) -> io::Result<()>) -> io::Result<()> {
+    let mut open: Vec<u32> = Vec::new();
+    let (mut next, mut in_thread) = (1, 0);
+    source.walk(0, 1, |step| {
+        let Visit::Enter { context, .. } = step else {
+            open.pop();
+            return Ok(());
+        };
+        if let Some(thread) = source.thread(context) {
+            in_thread = thread;
+            open.push(0);
+            return Ok(());
+        }
+        let row = Row { context, index: next, parent: open.last().copied().unwrap_or(0), thread: in_thread };
+        open.push(next);
+        next += 1;
+        each(row)
+    })
+}
+
+/// A method over all its contexts.
+pub(crate) struct Method {
+    /// Of the sheet's symbols.
+    pub symbol: u32,
+    /// Beside the sheet's metrics.
+    pub own: Vec<u64>,
+    /// With what was called; inner calls of a recursive method are in the outer one's already.
+    pub total: Vec<u64>,
+}
+
+/// The methods of the tree, in order of name.
+pub(crate) fn methods(source: &Source) -> io::Result<Vec<Method>> {
+    let sheet = &source.sheet;
+    let zeros = vec![0u64; sheet.metrics.len()];
+    let mut rows: Vec<Option<Method>> = sheet.symbols.list.iter().map(|_| None).collect();
+    let mut active = vec![0u32; rows.len()];
+    // What was counted so far, and what had been when each outermost call of a method began.
+    let mut so_far = zeros.clone();
+    let mut before: Vec<u64> = Vec::new();
+    source.walk(0, 1, |step| {
+        let (context, enter) = match step {
+            Visit::Enter { context, .. } => (context, true),
+            Visit::Leave { context } => (context, false),
+        };
+        let What::Method(symbol) = source.context(context).what else {
+            if enter {
+                add(&mut so_far, sheet.metrics.iter().map(|m| m.own[context as usize]));
+            }
+            return Ok(());
+        };
+        let row = rows[symbol as usize].get_or_insert_with(|| Method { symbol, own: zeros.clone(), total: zeros.clone() });
+        let outer = &mut active[symbol as usize];
+        if enter {
+            if *outer == 0 {
+                before.extend(&so_far);
+            }
+            *outer += 1;
+            add(&mut so_far, sheet.metrics.iter().map(|m| m.own[context as usize]));
+            add(&mut row.own, sheet.metrics.iter().map(|m| m.own[context as usize]));
+        } else {
+            *outer -= 1;
+            if *outer == 0 {
+                let begin = before.len() - zeros.len();
+                add(&mut row.total, so_far.iter().zip(&before[begin..]).map(|(now, then)| now - then));
+                before.truncate(begin);
+            }
+        }
+        Ok(())
+    })?;
+    let mut rows: Vec<Method> = rows.into_iter().flatten().collect();
+    rows.sort_by(|a, b| sheet.symbols.list[a.symbol as usize].cmp(&sheet.symbols.list[b.symbol as usize]));
+    Ok(rows)
+}
+
+/// Adds numbers to numbers.
+pub(crate) fn add(to: &mut [u64], numbers: impl Iterator<Item = u64>) {
+    for (sum, number) in to.iter_mut().zip(numbers) {
+        *sum = sum.saturating_add(number);
+    }
+}

@@ -1,0 +1,131 @@
+//! Formats that sum up by method, compared with the sums of `cprof report`.
+
+mod common;
+
+use common::hostile;
+use cprof_export::{Source, callgrind, csv, json};
+use cprof_profile::metrics::{Metric, Sheet, counted};
+use cprof_profile::projections::by_method;
+use cprof_profile::tree::{Symbols, Tree};
+use std::collections::BTreeMap;
+
+/// Own and inclusive numbers of a function, and its calls.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Function {
+    own: Vec<u64>,
+    inclusive: Vec<u64>,
+    calls: u64,
+}
+
+fn add(to: &mut Vec<u64>, numbers: &[u64]) {
+    to.resize(numbers.len(), 0);
+    to.iter_mut().zip(numbers).for_each(|(sum, n)| *sum += n);
+}
+
+/// Reads callgrind's format as callgrind_annotate does: a function that is called costs what its calls cost.
+fn read(text: &str) -> (BTreeMap<String, Function>, Vec<u64>) {
+    let mut functions: BTreeMap<String, Function> = BTreeMap::new();
+    let (mut files, mut names) = (BTreeMap::new(), BTreeMap::new());
+    let name = |table: &mut BTreeMap<String, String>, text: &str| {
+        let (number, name) = text.split_once(')').unwrap();
+        match name.strip_prefix(' ') {
+            Some(name) => {
+                assert_eq!(table.insert(number.to_owned(), name.to_owned()), None, "named once");
+                name.to_owned()
+            }
+            None => table[number].clone(),
+        }
+    };
+    let (mut function, mut callee, mut calls, mut totals) = (String::new(), String::new(), None, Vec::new());
+    let (_, body) = text.split_once("\nevents: ").unwrap();
+    for line in body.lines().skip(1).filter(|l| !l.is_empty()) {
+        match line.split_once('=') {
+            Some(("fn", text)) => function = name(&mut names, text),
+            Some(("cfn", text)) => callee = name(&mut names, text),
+            Some(("fl" | "cfi", text)) => drop(name(&mut files, text)),
+            Some(("calls", text)) => calls = Some(text.split_once(' ').unwrap().0.parse::<u64>().unwrap()),
+            _ => {
+                let (place, numbers) = line.split_once(' ').unwrap();
+                let numbers: Vec<u64> = numbers.split(' ').map(|n| n.parse().unwrap()).collect();
+                match (place, calls.take()) {
+                    ("totals:", _) => totals = numbers,
+                    (_, None) => add(&mut functions.entry(function.clone()).or_default().own, &numbers),
+                    (_, Some(calls)) => {
+                        let called = functions.entry(callee.clone()).or_default();
+                        called.calls += calls;
+                        add(&mut called.inclusive, &numbers);
+                    }
+                }
+            }
+        }
+    }
+    (functions, totals)
+}
+
+#[test]
+fn callgrind_costs_what_a_report_says() {
+    hostile().test(|source, metrics, expected| {
+        let mut bytes = Vec::new();
+        callgrind::write(source, &mut bytes).unwrap();
+        let (functions, totals) = read(&String::from_utf8(bytes).unwrap());
+        assert_eq!(totals, metrics.iter().map(Metric::sum).collect::<Vec<_>>());
+        let mut own: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+        let mut inclusive: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+        for ((_, stack), numbers) in expected {
+            add(own.entry(stack.last().unwrap()).or_default(), numbers);
+            let mut methods: Vec<&str> = stack.iter().map(String::as_str).collect();
+            methods.sort();
+            methods.dedup();
+            methods.into_iter().for_each(|method| add(inclusive.entry(method).or_default(), numbers));
+        }
+        for (name, function) in functions.iter().filter(|f| !f.0.starts_with('[')) {
+            assert_eq!(function.inclusive, inclusive[name.as_str()], "{name}");
+            if let Some(own) = own.get(name.as_str()) {
+                assert_eq!((&function.own, function.calls), (own, own[0]), "{name}");
+            }
+        }
+        assert!(inclusive.keys().all(|name| functions.contains_key(*name)));
+        assert_eq!(functions.keys().filter(|name| name.starts_with('[')).count(), 2, "threads");
+    });
+}
+
+#[test]
+fn events_have_names_without_punctuation() {
+    hostile().test(|source, _, _| {
+        let mut bytes = Vec::new();
+        callgrind::write(source, &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.contains("\nevents: calls exceptional_exits bytecodes cycles_a__b__4k_16\n"), "{}", &text[..500]);
+        assert!(text.contains("\nevent: cycles_a__b__4k_16 : cycles[a \"b\",4k/16]\n"));
+        assert!(text.contains("\ncmd: a\\u000ab\n"));
+    });
+}
+
+#[test]
+fn methods_in_tables_cost_what_a_report_says() {
+    let profile = cprof_synthetic::demo().profile(&[]);
+    let measures = cprof_profile::measure::measure(&profile, &cprof_profile::target::Bytecodes).unwrap();
+    let natives = cprof_profile::natives::native_calls(&profile, &measures).unwrap();
+    let symbols = Symbols::new(&profile);
+    let tree = Tree::by_thread(&profile, &symbols, &measures, &natives, |_| true);
+    let metrics = counted(&tree);
+    let sheet = Sheet { profile: &profile, symbols: &symbols, tree: &tree, metrics: &metrics };
+    let source = Source::new(sheet, &|_| {}).unwrap();
+    let (mut table, mut object) = (Vec::new(), Vec::new());
+    csv::write_methods(&source, &mut table).unwrap();
+    json::write_methods(&source, &mut object).unwrap();
+    let object: serde_json::Value = serde_json::from_slice(&object).unwrap();
+    let mut reader = ::csv::Reader::from_reader(&table[..]);
+    let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
+    let mut expected = by_method(&tree, &symbols);
+    expected.sort_by_key(|row| &symbols.list[row.symbol as usize]);
+    assert_eq!((rows.len(), object["methods"].as_array().unwrap().len()), (expected.len(), expected.len()));
+    for (i, row) in expected.iter().enumerate() {
+        let symbol = &symbols.list[row.symbol as usize];
+        assert_eq!((&rows[i][0], &rows[i][1], &rows[i][2]), (&*symbol.class, &*symbol.method, &*symbol.descriptor));
+        let number = |column: usize| rows[i][column].parse::<u64>().unwrap();
+        assert_eq!([number(6), number(8), number(10), number(11)], [row.calls, row.exceptional_exits, row.own, row.total]);
+        let method = &object["methods"][i];
+        assert_eq!((&method["own"][2], &method["total"][2]), (&row.own.into(), &row.total.into()));
+    }
+}
