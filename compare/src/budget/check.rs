@@ -1,0 +1,269 @@
+//! Whether budgets hold.
+
+use super::{Bound, Budget, Limit, Place, Scope};
+use crate::diff::Comparison;
+use cprof_profile::metrics::{Metric, Sheet};
+use cprof_profile::names::{Pattern, parameters};
+use cprof_profile::tree::{Symbol, Symbols, What};
+use std::collections::BTreeMap;
+
+/// For every metric of the budgets, as they call it, its position in the sheet's metrics, or why the profile has none.
+pub type Columns = BTreeMap<String, Result<usize, String>>;
+
+/// What became of a limit.
+#[derive(Debug)]
+pub struct Verdict<'b> {
+    /// Whose.
+    pub budget: &'b Budget,
+    /// Which.
+    pub limit: &'b Limit,
+    /// Where it stands in the file.
+    pub at: Place,
+    /// What.
+    pub outcome: Outcome,
+}
+
+/// What became of a limit.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It holds.
+    Held {
+        /// The number.
+        value: u64,
+        /// What it was compared with.
+        bound: Bound,
+    },
+    /// It does not.
+    Exceeded {
+        /// The number.
+        value: u64,
+        /// What it was compared with.
+        bound: Bound,
+        /// The same number in the baseline, when there is one that has the method.
+        baseline: Option<u64>,
+        /// Whose doing that is, the greatest first.
+        responsible: Vec<Responsible>,
+    },
+    /// It is optional, and there is nothing to check.
+    Skipped(String),
+    /// It cannot be checked.
+    Wrong(String),
+}
+
+/// A context that a violation comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Responsible {
+    /// Callers first: `Class.method(parameters)`.
+    pub path: Vec<String>,
+    /// Its share of the number, or by how much its own number changed.
+    pub amount: i128,
+    /// It changed since the baseline.
+    pub changed: bool,
+}
+
+/// So many contexts are named for a violation.
+const RESPONSIBLE: usize = 3;
+
+/// A profile to check, or to check against.
+struct Checked<'a> {
+    sheet: Sheet<'a>,
+    columns: &'a Columns,
+}
+
+/// The contexts of a budget in a tree.
+struct Extent {
+    /// Contexts of its methods.
+    of: Vec<bool>,
+    /// Those and all below.
+    within: Vec<bool>,
+}
+
+/// Checks a profile, against a baseline where there is one.
+pub fn check<'b>(
+    budgets: &'b [Budget],
+    sheet: (Sheet<'_>, &Columns),
+    baseline: Option<(Sheet<'_>, &Columns)>,
+) -> Vec<Verdict<'b>> {
+    let profile = Checked { sheet: sheet.0, columns: sheet.1 };
+    let baseline = baseline.map(|(sheet, columns)| Checked { sheet, columns });
+    let mut comparison = None;
+    let mut verdicts = Vec::new();
+    for budget in budgets {
+        let extent = profile.extent(&budget.pattern);
+        let base = baseline.as_ref().map(|b| (b, b.extent(&budget.pattern)));
+        for (limit, at) in &budget.limits {
+            let mut outcome = outcome(budget, limit, &profile, &extent, base.as_ref());
+            if let Outcome::Exceeded { baseline: before, responsible, .. } = &mut outcome {
+                if let (Some(base), Some(_)) = (&baseline, *before) {
+                    let comparison = comparison.get_or_insert_with(|| Comparison::new(base.sheet, profile.sheet));
+                    *responsible = changed(comparison, budget, limit, base.column(limit), profile.column(limit));
+                }
+                if responsible.is_empty() {
+                    *responsible = profile.greatest(&extent, limit);
+                }
+            }
+            verdicts.push(Verdict { budget, limit, at: *at, outcome });
+        }
+    }
+    verdicts
+}
+
+fn outcome(
+    budget: &Budget,
+    limit: &Limit,
+    profile: &Checked<'_>,
+    extent: &Extent,
+    base: Option<&(&Checked<'_>, Extent)>,
+) -> Outcome {
+    let nothing = |which: &str| {
+        let reason = format!("{which} has no call of {}", budget.method);
+        if budget.optional { Outcome::Skipped(reason) } else { Outcome::Wrong(format!("{reason}; optional = true allows that")) }
+    };
+    if !extent.of.contains(&true) {
+        return nothing("the profile");
+    }
+    let Some(value) = profile.value(extent, limit) else {
+        return Outcome::Wrong(profile.no_metric(limit, "the profile"));
+    };
+    let mut before = None;
+    if let Some((base, extent)) = base {
+        if extent.of.contains(&true) {
+            before = base.value(extent, limit);
+            if before.is_none() && limit.is_relative() {
+                return Outcome::Wrong(base.no_metric(limit, "the baseline"));
+            }
+        } else if limit.is_relative() {
+            return nothing("the baseline");
+        }
+    }
+    match limit.bound(before) {
+        None => Outcome::Wrong("it is relative to a baseline, and none was given; --baseline FILE does".to_owned()),
+        Some(bound) if limit.holds(value, bound) => Outcome::Held { value, bound },
+        Some(bound) => Outcome::Exceeded { value, bound, baseline: before, responsible: Vec::new() },
+    }
+}
+
+impl Checked<'_> {
+    fn extent(&self, pattern: &Pattern) -> Extent {
+        let chosen = chosen(pattern, self.sheet.symbols);
+        let contexts = &self.sheet.tree.contexts;
+        let of: Vec<bool> = contexts.iter().map(|c| matches!(c.what, What::Method(m) if chosen[m as usize])).collect();
+        let mut within = of.clone();
+        for i in 1..within.len() {
+            within[i] |= within[contexts[i].parent as usize];
+        }
+        Extent { of, within }
+    }
+
+    fn column(&self, limit: &Limit) -> Option<&Metric> {
+        self.sheet.metrics.get(*self.columns.get(&limit.metric)?.as_ref().ok()?)
+    }
+
+    fn no_metric(&self, limit: &Limit, which: &str) -> String {
+        match self.columns.get(&limit.metric) {
+            Some(Err(reason)) => format!("{which}: {reason}"),
+            _ => format!("{which} was not measured in {}", limit.metric),
+        }
+    }
+
+    fn value(&self, extent: &Extent, limit: &Limit) -> Option<u64> {
+        let metric = self.column(limit)?;
+        let counts = match limit.scope {
+            Scope::Own => &extent.of,
+            Scope::Total => &extent.within,
+        };
+        let counted = metric.own.iter().zip(counts).filter(|(_, counts)| **counts);
+        Some(counted.fold(0u64, |sum, (own, _)| sum.saturating_add(*own)))
+    }
+
+    /// Where most of the number is from: the calls of the budget's methods, by caller.
+    fn greatest(&self, extent: &Extent, limit: &Limit) -> Vec<Responsible> {
+        let Some(metric) = self.column(limit) else { return Vec::new() };
+        let contexts = &self.sheet.tree.contexts;
+        let amounts = match limit.scope {
+            Scope::Own => metric.own.clone(),
+            Scope::Total => metric.totals(self.sheet.tree),
+        };
+        let outermost = |i: usize| limit.scope == Scope::Own || !extent.within[contexts[i].parent as usize];
+        let mut found: Vec<usize> = (1..contexts.len()).filter(|&i| extent.of[i] && outermost(i) && amounts[i] > 0).collect();
+        found.sort_by_key(|&i| std::cmp::Reverse(amounts[i]));
+        found.truncate(RESPONSIBLE);
+        let up = |i: usize| (contexts[i].parent as usize, self.name(contexts[i].what));
+        found
+            .into_iter()
+            .map(|i| Responsible { path: path(i, up, |_| true), amount: i128::from(amounts[i]), changed: false })
+            .collect()
+    }
+
+    fn name(&self, what: What) -> String {
+        match what {
+            What::Method(m) => readable(&self.sheet.symbols.list[m as usize]),
+            What::Root | What::Folded => "(contexts folded for want of room)".to_owned(),
+        }
+    }
+}
+
+/// The contexts within the budget's methods whose own numbers changed most in the direction of the violation.
+fn changed(
+    comparison: &Comparison<'_>,
+    budget: &Budget,
+    limit: &Limit,
+    before: Option<&Metric>,
+    after: Option<&Metric>,
+) -> Vec<Responsible> {
+    let (Some(before), Some(after)) = (before, after) else { return Vec::new() };
+    let [before, after] = comparison.columns(crate::diff::Pair { before, after });
+    let contexts = &comparison.contexts.list;
+    let chosen_before = chosen(&budget.pattern, comparison.before.symbols);
+    let chosen_after = chosen(&budget.pattern, comparison.after.symbols);
+    let of = |what: What| {
+        let What::Method(m) = what else { return false };
+        let joined = comparison.methods.list[m as usize];
+        joined.before.is_some_and(|m| chosen_before[m as usize]) || joined.after.is_some_and(|m| chosen_after[m as usize])
+    };
+    let mut within = vec![false; contexts.len()];
+    let mut found: Vec<(usize, i128)> = Vec::new();
+    for i in 1..contexts.len() {
+        let of = of(contexts[i].what);
+        within[i] = of || within[contexts[i].parent as usize];
+        let change = i128::from(after[i]) - i128::from(before[i]);
+        if change != 0 && if limit.scope == Scope::Own { of } else { within[i] } {
+            found.push((i, change));
+        }
+    }
+    // More is the trouble, unless less is all there is.
+    let sum: i128 = found.iter().map(|f| f.1).sum();
+    found.retain(|f| f.1.signum() == sum.signum());
+    found.sort_by_key(|&(i, change)| (std::cmp::Reverse(change.unsigned_abs()), i));
+    found.truncate(RESPONSIBLE);
+    let name = |i: usize| match contexts[i].what {
+        What::Method(m) => readable(comparison.symbol(m)),
+        What::Root | What::Folded => "(contexts folded for want of room)".to_owned(),
+    };
+    let up = |i: usize| (contexts[i].parent as usize, name(i));
+    found
+        .into_iter()
+        .map(|(i, amount)| Responsible { path: path(i, up, |parent| within[parent]), amount, changed: true })
+        .collect()
+}
+
+/// The names from the outermost context that is `shown` down to this one.
+fn path(from: usize, up: impl Fn(usize) -> (usize, String), shown: impl Fn(usize) -> bool) -> Vec<String> {
+    let mut path = Vec::new();
+    let mut at = from;
+    while at != 0 {
+        let (parent, name) = up(at);
+        path.push(name);
+        at = if shown(parent) { parent } else { 0 };
+    }
+    path.reverse();
+    path
+}
+
+fn chosen(pattern: &Pattern, symbols: &Symbols) -> Vec<bool> {
+    symbols.list.iter().map(|s| pattern.matches_method(&s.class, &s.method, &s.descriptor)).collect()
+}
+
+fn readable(symbol: &Symbol) -> String {
+    format!("{}.{}{}", symbol.class, symbol.method, parameters(&symbol.descriptor))
+}

@@ -1,0 +1,189 @@
+//! The contexts of two profiles, joined: contexts are the same when their callers are, their methods and their call sites.
+
+use crate::methods::Methods;
+use crate::prints::same_places;
+use crate::renumbering::Side;
+use cprof_instrument::classfile::ClassFile;
+use cprof_profile::metrics::Sheet;
+use cprof_profile::model::Profile;
+use cprof_profile::tree::{Tree, What};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// A context of one or both profiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Both {
+    /// What runs; methods are positions in [`Methods::list`].
+    pub what: What,
+    /// Position of the caller's; the root's is its own, 0.
+    pub parent: u32,
+    /// Call site in the caller: bytecode index + 1 (in the second profile, where it is in both); 0 unknown or merged.
+    pub site: u32,
+    /// It occurs in the first profile.
+    pub before: bool,
+    /// It occurs in the second.
+    pub after: bool,
+}
+
+/// All contexts of two profiles, callers before callees.
+#[derive(Debug, Clone)]
+pub struct Contexts {
+    /// The first is the root.
+    pub list: Vec<Both>,
+    /// Per context of the first tree, the position in [`Contexts::list`].
+    pub of_before: Vec<u32>,
+    /// Per context of the second tree.
+    pub of_after: Vec<u32>,
+    /// How call sites were matched.
+    pub sites: Sites,
+}
+
+/// How call sites were matched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sites {
+    /// Only one of the profiles distinguishes them, so that they are merged.
+    pub only_one: bool,
+    /// Pairs of caller and callee whose sites were matched by order, since the caller's code changed.
+    pub by_order: usize,
+    /// Pairs whose sites were merged: the caller's code changed and their number, too.
+    pub merged: usize,
+}
+
+/// Site by (caller, callee, site) in the words of the joined contexts.
+type SiteMap = FxHashMap<(u32, What, u32), u32>;
+
+impl Contexts {
+    /// Joins the trees of two sheets, whose methods were joined before.
+    pub fn join(before: &Sheet<'_>, after: &Sheet<'_>, methods: &Methods) -> Contexts {
+        let mut sites = Sites::default();
+        let maps = match (before.profile.run.sites, after.profile.run.sites) {
+            (true, true) => matched(before, after, methods, &mut sites),
+            _ => {
+                sites.only_one = before.profile.run.sites || after.profile.run.sites;
+                [SiteMap::default(), SiteMap::default()]
+            }
+        };
+        let root = Both { what: What::Root, parent: 0, site: 0, before: true, after: true };
+        let mut index: FxHashMap<(u32, What, u32), u32> = FxHashMap::default();
+        index.reserve(before.tree.contexts.len().max(after.tree.contexts.len()));
+        let mut joined = Contexts { list: vec![root], of_before: Vec::new(), of_after: Vec::new(), sites };
+        joined.of_before = joined.add(before.tree, |w| w, &maps[0], &mut index, sites.only_one, |c| c.before = true);
+        joined.of_after =
+            joined.add(after.tree, |w| of_after(methods, w), &maps[1], &mut index, sites.only_one, |c| c.after = true);
+        joined
+    }
+
+    fn add(
+        &mut self,
+        tree: &Tree,
+        what: impl Fn(What) -> What,
+        sites: &SiteMap,
+        index: &mut FxHashMap<(u32, What, u32), u32>,
+        merge_sites: bool,
+        mark: impl Fn(&mut Both),
+    ) -> Vec<u32> {
+        let mut places = vec![0; tree.contexts.len()];
+        for (i, context) in tree.contexts.iter().enumerate().skip(1) {
+            let parent = places[context.parent as usize];
+            let what = what(context.what);
+            let site = match self.list[parent as usize].what {
+                _ if merge_sites => 0,
+                What::Method(caller) => sites.get(&(caller, what, context.site)).copied().unwrap_or(context.site),
+                What::Root | What::Folded => context.site,
+            };
+            let at = *index.entry((parent, what, site)).or_insert_with(|| {
+                self.list.push(Both { what, parent, site, before: false, after: false });
+                self.list.len() as u32 - 1
+            });
+            mark(&mut self.list[at as usize]);
+            places[i] = at;
+        }
+        places
+    }
+
+    /// A metric of one of the trees, summed by joined context; `of` is its [`Contexts::of_before`] or [`Contexts::of_after`].
+    pub fn column(&self, of: &[u32], own: &[u64]) -> Vec<u64> {
+        let mut sums = vec![0u64; self.list.len()];
+        for (&context, &value) in of.iter().zip(own) {
+            let sum = &mut sums[context as usize];
+            *sum = sum.saturating_add(value);
+        }
+        sums
+    }
+
+    /// A column of own numbers with those of all contexts below added.
+    pub fn totals(&self, own: &[u64]) -> Vec<u64> {
+        let mut totals = own.to_vec();
+        for i in (1..totals.len()).rev() {
+            let parent = self.list[i].parent as usize;
+            totals[parent] = totals[parent].saturating_add(totals[i]);
+        }
+        totals
+    }
+}
+
+fn of_after(methods: &Methods, what: What) -> What {
+    match what {
+        What::Method(symbol) => What::Method(methods.of_after[symbol as usize]),
+        other => other,
+    }
+}
+
+/// The call sites of callers whose code changed. Where both profiles saw as many sites of a callee, the n-th is the n-th.
+fn matched(before: &Sheet<'_>, after: &Sheet<'_>, methods: &Methods, notes: &mut Sites) -> [SiteMap; 2] {
+    let mut seen: FxHashMap<(u32, What), [BTreeSet<u32>; 2]> = FxHashMap::default();
+    for (side, tree) in [before.tree, after.tree].into_iter().enumerate() {
+        let named = |what| if side == 0 { what } else { of_after(methods, what) };
+        for context in tree.contexts.iter().skip(1).filter(|c| c.site != 0) {
+            if let What::Method(caller) = named(tree.contexts[context.parent as usize].what) {
+                seen.entry((caller, named(context.what))).or_default()[side].insert(context.site);
+            }
+        }
+    }
+    let codes = [Codes::new(before), Codes::new(after)];
+    let mut unchanged: FxHashMap<u32, bool> = FxHashMap::default();
+    let mut maps = [SiteMap::default(), SiteMap::default()];
+    for ((caller, callee), [old, new]) in seen {
+        let joined = methods.list[caller as usize];
+        let (Some(m), Some(n)) = (joined.before, joined.after) else { continue };
+        if old.is_empty() || new.is_empty() || *unchanged.entry(caller).or_insert_with(|| codes[0].same(m, &codes[1], n)) {
+            continue;
+        }
+        if old.len() == new.len() {
+            notes.by_order += 1;
+            maps[0].extend(old.into_iter().zip(new).map(|(old, new)| ((caller, callee, old), new)));
+        } else {
+            notes.merged += 1;
+            maps[0].extend(old.into_iter().map(|site| ((caller, callee, site), 0)));
+            maps[1].extend(new.into_iter().map(|site| ((caller, callee, site), 0)));
+        }
+    }
+    maps
+}
+
+/// The code of a profile's methods by symbol.
+struct Codes<'a> {
+    profile: &'a Profile,
+    /// A method of the profile's per symbol.
+    methods: FxHashMap<u32, u32>,
+}
+
+impl<'a> Codes<'a> {
+    fn new(sheet: &Sheet<'a>) -> Codes<'a> {
+        let side = Side { profile: sheet.profile, symbols: sheet.symbols };
+        let methods = (0..side.profile.methods.len() as u32).map(|m| (side.symbols.of_method(m), m)).collect();
+        Codes { profile: sheet.profile, methods }
+    }
+
+    fn same(&self, symbol: u32, other: &Codes<'_>, others: u32) -> bool {
+        let (Some(&m), Some(&n)) = (self.methods.get(&symbol), other.methods.get(&others)) else { return false };
+        let (m, n) = (&self.profile.methods[m as usize], &other.profile.methods[n as usize]);
+        let (a, b) = (&self.profile.classes[m.class as usize].bytes, &other.profile.classes[n.class as usize].bytes);
+        if a == b {
+            return m.index == n.index;
+        }
+        let (Ok(a), Ok(b)) = (ClassFile::parse(a), ClassFile::parse(b)) else { return false };
+        let (Some(m), Some(n)) = (a.methods.get(m.index as usize), b.methods.get(n.index as usize)) else { return false };
+        same_places((&a, m), (&b, n))
+    }
+}

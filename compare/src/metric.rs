@@ -1,0 +1,50 @@
+//! Finding the metric that somebody means.
+
+use cprof_profile::metrics::Metric;
+use thiserror::Error;
+
+/// No metric, or several, are called so.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("{}", if self.several { format!("{} may be any of {}", self.name, self.names.join(", ")) }
+    else { format!("there is no metric {}; there are {}", self.name, self.names.join(", ")) })]
+pub struct NoMetric {
+    name: String,
+    several: bool,
+    names: Vec<String>,
+}
+
+/// The metric of that name. What stands in brackets may be left out from the end as long as one remains: `cycles[jop]` or `cycles` for
+/// `cycles[jop,4k/16]`.
+pub fn find<'m>(metrics: impl Iterator<Item = &'m Metric> + Clone, name: &str) -> Result<&'m Metric, NoMetric> {
+    if let Some(metric) = metrics.clone().find(|m| m.name == name) {
+        return Ok(metric);
+    }
+    let beginning = name.strip_suffix(']').unwrap_or(name);
+    let fits = |m: &&Metric| m.name.strip_prefix(beginning).is_some_and(|rest| rest.starts_with(['[', ',', ' ']));
+    let fitting: Vec<&Metric> = metrics.clone().filter(fits).collect();
+    if let [one] = fitting[..] {
+        return Ok(one);
+    }
+    let several = !fitting.is_empty();
+    let names = |list: &mut dyn Iterator<Item = &'m Metric>| list.map(|m| m.name.clone()).collect();
+    let names = if several { names(&mut fitting.into_iter()) } else { names(&mut metrics.clone()) };
+    Err(NoMetric { name: name.to_owned(), several, names })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_may_be_short_as_long_as_they_are_clear() {
+        let metric = |name: &str| Metric { name: name.into(), unit: "", own: vec![] };
+        let all = ["calls", "bytecodes", "cycles[jop,4k/16]", "cycles[jop rws=3,4k/16]", "cycles[pico,4k/16]"].map(metric);
+        let found = |name: &str| find(all.iter(), name).map(|m| m.name.as_str());
+        assert_eq!(found("calls"), Ok("calls"));
+        assert_eq!(found("cycles[pico]"), Ok("cycles[pico,4k/16]"));
+        assert_eq!(found("cycles[jop,4k/16]"), Ok("cycles[jop,4k/16]"));
+        let error = |name: &str| found(name).unwrap_err().to_string();
+        assert_eq!(error("cycles[jop]"), "cycles[jop] may be any of cycles[jop,4k/16], cycles[jop rws=3,4k/16]");
+        assert!(error("cycle").starts_with("there is no metric cycle; there are calls, bytecodes, "));
+    }
+}

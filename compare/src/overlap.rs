@@ -1,0 +1,72 @@
+//! The overlap of two profiles: how far they spread a metric over the same contexts or methods.
+//!
+//! M. Arnold and B. G. Ryder (A Framework for Reducing the Cost of Instrumented Code, PLDI 2001) define it for edges and fields,
+//! M. Arnold and D. Grove (CGO 2005) for call graphs; the articles about JP, by W. Binder, P. Moret and others, compare calling
+//! context trees by it. It is the sum, over everything that both profiles have, of the smaller of its two shares.
+
+/// The share that two distributions have in common, an exact fraction between 0 and 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overlap {
+    common: u128,
+    whole: u128,
+}
+
+impl Overlap {
+    /// In percent, rounded.
+    pub fn percent(self) -> f64 {
+        self.common as f64 / self.whole as f64 * 100.0
+    }
+
+    /// In percent with two digits after the point, rounded down: only equal distributions are `100.00`.
+    pub fn to_text(self) -> String {
+        // 10,000 times 2^128 does not fit; below that, dividing both by the same keeps the leading 100 bits.
+        let shift = 128u32.saturating_sub(self.whole.leading_zeros()).saturating_sub(112);
+        let (common, whole) = (self.common >> shift, self.whole >> shift);
+        let hundredths = if self.common == self.whole { 10_000 } else { (common * 10_000 / whole).min(9_999) };
+        format!("{}.{:02}", hundredths / 100, hundredths % 100)
+    }
+}
+
+/// The overlap of two columns, row by row; none when one of them is all zeros: it has no shares.
+pub fn overlap(before: &[u64], after: &[u64]) -> Option<Overlap> {
+    let sum = |column: &[u64]| column.iter().fold(0u64, |sum, &value| sum.saturating_add(value));
+    let (a, b) = (u128::from(sum(before)), u128::from(sum(after)));
+    let both = before.iter().zip(after);
+    // min(x / a, y / b) = min(x · b, y · a) / (a · b), without rounding.
+    let common = both.fold(0u128, |sum, (&x, &y)| sum.saturating_add((u128::from(x) * b).min(u128::from(y) * a)));
+    (a > 0 && b > 0).then(|| Overlap { common: common.min(a * b), whole: a * b })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn by_hand() {
+        // Shares 1/4, 3/4 and 1/2, 1/2: 1/4 + 1/2.
+        assert_eq!(overlap(&[1, 3], &[2, 2]).unwrap().to_text(), "75.00");
+        assert_eq!(overlap(&[1, 0], &[0, 9]).unwrap().to_text(), "0.00");
+        assert_eq!(overlap(&[1, 0], &[0, 0]), None);
+        assert_eq!(overlap(&[], &[]), None);
+        assert_eq!(overlap(&[1_000_000, 1], &[1_000_000, 2]).unwrap().to_text(), "99.99", "not 100: they are not equal");
+        assert_eq!(overlap(&[u64::MAX, u64::MAX], &[u64::MAX, u64::MAX]).unwrap().to_text(), "100.00");
+        assert_eq!(overlap(&[u64::MAX - 5, 5], &[u64::MAX - 5, 5]).unwrap().to_text(), "100.00");
+    }
+
+    proptest! {
+        #[test]
+        fn laws(rows in proptest::collection::vec((0u64..1 << 40, 0u64..1 << 40), 1..20), times in 1u64..1000) {
+            let (a, b): (Vec<u64>, Vec<u64>) = rows.into_iter().unzip();
+            prop_assert_eq!(overlap(&a, &b), overlap(&b, &a));
+            if let Some(overlap) = overlap(&a, &b) {
+                prop_assert!((0.0..=100.0).contains(&overlap.percent()));
+            }
+            if a.iter().any(|&x| x > 0) {
+                let scaled: Vec<u64> = a.iter().map(|x| x * times).collect();
+                prop_assert_eq!(overlap(&a, &scaled).unwrap().to_text(), "100.00");
+                prop_assert_eq!(overlap(&a, &a).unwrap().percent(), 100.0);
+            }
+        }
+    }
+}
