@@ -1,0 +1,90 @@
+//! Annotations added up by source line.
+
+use crate::method::{Annotation, Outcome};
+use cprof_instrument::classfile::ClassFile;
+use cprof_profile::code::{CodeError, LineTable};
+use cprof_profile::model::Profile;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A source line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Line {
+    /// How often its most executed bytecode was executed. Where several methods have code on the line (a lambda, a field
+    /// initialiser in each constructor), theirs are added.
+    pub executions: u64,
+    /// Bytecodes executed.
+    pub bytecodes: u64,
+    /// Cycles of its bytecodes; 0 without a processor.
+    pub cycles: u64,
+    /// Where control went from its branches, and exceptions.
+    pub outcomes: Vec<LineOutcome>,
+}
+
+/// An outcome of one of a line's bytecodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineOutcome {
+    /// The method, index in [`Profile::methods`].
+    pub method: u32,
+    /// The bytecode.
+    pub bci: u32,
+    /// Its mnemonic.
+    pub mnemonic: String,
+    /// What happened.
+    pub outcome: Outcome,
+}
+
+/// Lines by number.
+pub type Lines = BTreeMap<u16, Line>;
+
+/// Adds a method's lines to others of the same source file. Bytecodes without a line number are in none.
+pub fn add(lines: &mut Lines, annotation: &Annotation) {
+    let mut of_method: BTreeMap<u16, u64> = BTreeMap::new();
+    for row in &annotation.rows {
+        let Some(number) = row.line else { continue };
+        let most = of_method.entry(number).or_default();
+        *most = (*most).max(row.executions);
+        let line = lines.entry(number).or_default();
+        line.bytecodes = line.bytecodes.saturating_add(row.executions);
+        line.cycles = line.cycles.saturating_add(row.cycles);
+        line.outcomes.extend(row.outcomes.iter().map(|outcome| LineOutcome {
+            method: annotation.method,
+            bci: row.bci,
+            mnemonic: row.text.mnemonic.clone(),
+            outcome: outcome.clone(),
+        }));
+    }
+    for (number, executions) in of_method {
+        let line = lines.entry(number).or_default();
+        line.executions = line.executions.saturating_add(executions);
+    }
+}
+
+/// A method of a class that is not among the profile's: it never ran, or was not covered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotRun {
+    /// Name.
+    pub name: String,
+    /// Descriptor.
+    pub descriptor: String,
+    /// Its source lines.
+    pub lines: BTreeSet<u16>,
+}
+
+/// The methods of a class (index in [`Profile::classes`]) with code that are not in the profile.
+///
+/// # Errors
+/// The profile's copy of the class is damaged.
+pub fn not_run(profile: &Profile, class: u32) -> Result<Vec<NotRun>, CodeError> {
+    let of = &profile.classes[class as usize];
+    let fail = |e: cprof_instrument::Error| CodeError { class: of.name.clone(), reason: e.to_string() };
+    let ran: BTreeSet<u16> = profile.methods.iter().filter(|m| m.class == class).map(|m| m.index).collect();
+    let parsed = ClassFile::parse(&of.bytes).map_err(fail)?;
+    let mut out = Vec::new();
+    for method in parsed.methods.iter().filter(|m| !ran.contains(&m.index)) {
+        let Some(code) = parsed.code(method).map_err(fail)? else { continue };
+        let table = LineTable::read(&parsed, &code);
+        let lines = (0..code.bytes.len() as u32).filter_map(|bci| table.line(bci)).collect();
+        out.push(NotRun { name: method.name_str().into_owned(), descriptor: method.descriptor_str().into_owned(), lines });
+    }
+    Ok(out)
+}

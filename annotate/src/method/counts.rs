@@ -1,0 +1,117 @@
+//! The chosen contexts of a method added up, and every edge recovered.
+
+use super::Choice;
+use cprof_profile::code::CodeError;
+use cprof_profile::model::{DepartureKind, Level, Method, special};
+use cprof_profile::recover::Recovery;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// What the chosen contexts of a method add up to.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    /// Calls.
+    pub calls: u64,
+    /// Calls that ended with an exception.
+    pub exceptional_exits: u64,
+    /// Own bytecodes.
+    pub own: u64,
+    /// Own cycles; 0 without a processor.
+    pub cycles: u64,
+    /// Counter by counter.
+    counters: Vec<u64>,
+    /// By bytecode index, kind, and whether counting was resumed there; those are below 0.
+    departures: BTreeMap<(u32, DepartureKind, bool), i64>,
+}
+
+/// Totals of the methods that are wanted; zeros for those without a chosen context.
+pub fn totals(choice: &Choice<'_>, wanted: impl Fn(u32) -> bool) -> FxHashMap<u32, Totals> {
+    let Choice { profile, measures, nodes, .. } = *choice;
+    let empty = |m: u32| Totals { counters: vec![0; profile.methods[m as usize].flow.counters as usize], ..Totals::default() };
+    let mut totals: FxHashMap<u32, Totals> =
+        (0..profile.methods.len() as u32).filter(|&m| wanted(m)).map(|m| (m, empty(m))).collect();
+    let chosen = |node: usize| nodes.get(node) == Some(&true) && profile.nodes.method[node] < special::FIRST;
+    for node in (0..profile.nodes.len()).filter(|&node| chosen(node)) {
+        let Some(of) = totals.get_mut(&profile.nodes.method[node]) else { continue };
+        of.calls = of.calls.saturating_add(measures.calls[node]);
+        of.exceptional_exits = of.exceptional_exits.saturating_add(measures.exceptional_exits[node]);
+        of.own = of.own.saturating_add(measures.own[node]);
+        of.cycles = of.cycles.saturating_add(measures.processor.get(node).map_or(0, |m| m.cycles));
+        for (sum, counter) in of.counters.iter_mut().zip(profile.nodes.counters_of(node)) {
+            *sum = sum.wrapping_add(*counter);
+        }
+    }
+    for d in profile.departures.iter().filter(|d| chosen(d.node as usize)) {
+        if let Some(of) = totals.get_mut(&profile.nodes.method[d.node as usize]) {
+            let sum = of.departures.entry((d.bci, d.kind, d.count < 0)).or_default();
+            *sum = sum.wrapping_add(d.count);
+        }
+    }
+    totals
+}
+
+/// Departures from a bytecode in all chosen contexts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departed {
+    /// The last bytecode executed; of a method counted by blocks, any in the block.
+    pub bci: u32,
+    /// How.
+    pub kind: DepartureKind,
+    /// How often; below 0 where counting was resumed behind the bytecode.
+    pub count: i64,
+}
+
+/// Every count of a method.
+#[derive(Debug, Clone)]
+pub struct Counts {
+    /// Beside the edges of its flow.
+    pub edges: Vec<i64>,
+    /// How often each block was entered.
+    pub entered: Vec<i64>,
+    /// In order of bytecode index.
+    pub departed: Vec<Departed>,
+    level: Level,
+}
+
+impl Counts {
+    /// Recovers the counts of a method; `class` is for errors.
+    ///
+    /// # Errors
+    /// The flow is malformed, or a departure stands in none of its blocks.
+    pub fn new(method: &Method, totals: &Totals, class: &str) -> Result<Counts, CodeError> {
+        let fail = |reason: String| CodeError { class: class.to_owned(), reason };
+        let flow = &method.flow;
+        let recovery = Recovery::new(flow).map_err(|e| fail(format!("flow of {}: {e}", method.name)))?;
+        let mut left = vec![0i64; flow.blocks.len()];
+        let mut departed = Vec::with_capacity(totals.departures.len());
+        for (&(bci, kind, _), &count) in &totals.departures {
+            let block = flow.block_at(bci).ok_or_else(|| fail(format!("{} has no bytecode {bci}", method.name)))?;
+            left[block] = left[block].wrapping_add(count);
+            departed.push(Departed { bci, kind, count });
+        }
+        let edges = recovery.edges(flow, &totals.counters, &left);
+        let mut entered = vec![0i64; flow.blocks.len()];
+        for (edge, count) in flow.edges.iter().zip(&edges) {
+            if let Some(block) = entered.get_mut(edge.to as usize) {
+                *block = block.wrapping_add(*count);
+            }
+        }
+        Ok(Counts { edges, entered, departed, level: method.level })
+    }
+
+    /// The departures in a range of bytecode indices.
+    pub fn departed_in(&self, start: u32, end: u32) -> &[Departed] {
+        let first = self.departed.partition_point(|d| d.bci < start);
+        let rest = &self.departed[first..];
+        &rest[..rest.partition_point(|d| d.bci < end)]
+    }
+
+    /// How often a bytecode was executed; `block` holds it and begins at `start`.
+    pub fn executions(&self, block: usize, start: u32, bci: u32) -> i64 {
+        let before = match self.level {
+            Level::Precise => self.departed_in(start, bci),
+            Level::Block => &[],
+        };
+        before.iter().fold(self.entered[block], |sum, d| sum.wrapping_sub(d.count))
+    }
+}
