@@ -1,0 +1,92 @@
+// A list of any length of which only the visible rows are elements.
+
+const ROW = 24;
+
+/**
+ * Rows of equal height within a scrolling element. `render(index, row)` fills an empty row; `select(index)` is called when one is
+ * chosen. The list has the focus, its rows are named by aria-activedescendant.
+ */
+class List {
+  constructor(holder, { render, key, role }) {
+    Object.assign(this, { holder, render, key, role, count: 0, current: -1, first: 0 });
+    this.spacer = element('div', 'spacer');
+    this.window = element('div', 'window');
+    this.window.setAttribute('role', 'presentation');
+    this.spacer.setAttribute('role', 'presentation');
+    this.spacer.append(this.window);
+    holder.append(this.spacer);
+    holder.addEventListener('scroll', () => this.draw(), { passive: true });
+    holder.addEventListener('keydown', (event) => this.keydown(event));
+    new ResizeObserver(() => this.draw()).observe(holder);
+  }
+
+  /** The most pixels that browsers give an element; longer lists are scrolled in larger steps. */
+  get height() { return Math.min(this.count * ROW, 8e6); }
+
+  get page() { return Math.max(1, Math.floor((this.holder.clientHeight - this.top) / ROW) - 1); }
+
+  /** Height of what stays above the rows. */
+  get top() { return this.spacer.offsetTop - this.holder.clientTop > 0 && this.header ? this.header.offsetHeight : 0; }
+
+  reset(count, current = -1) {
+    this.count = count;
+    this.current = Math.min(current, count - 1);
+    this.spacer.style.height = `${this.height}px`;
+    this.draw();
+  }
+
+  /** Shows a row and makes it the current one. */
+  go(index) {
+    if (this.count === 0) return;
+    this.current = Math.max(0, Math.min(this.count - 1, index));
+    const scale = this.height / (this.count * ROW);
+    const y = this.current * ROW * scale;
+    const visible = this.holder.clientHeight - this.top - ROW;
+    if (y < this.holder.scrollTop) this.holder.scrollTop = y;
+    else if (y > this.holder.scrollTop + visible) this.holder.scrollTop = y - visible;
+    this.draw();
+  }
+
+  keydown(event) {
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: this.page, PageUp: -this.page, Home: -Infinity, End: Infinity };
+    const step = steps[event.key];
+    if (event.target !== this.holder || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (step !== undefined) {
+      event.preventDefault();
+      this.go(this.current < 0 ? 0 : this.current + step);
+    } else if (this.key && this.current >= 0 && this.key(event, this.current)) {
+      event.preventDefault();
+    }
+  }
+
+  draw() {
+    const scale = this.count === 0 ? 1 : this.height / (this.count * ROW);
+    const scrolled = this.holder.scrollTop;
+    this.first = Math.max(0, Math.floor(scrolled / scale / ROW));
+    const visible = Math.ceil(this.holder.clientHeight / ROW) + 1;
+    const rows = [];
+    this.holder.removeAttribute('aria-activedescendant');
+    for (let i = this.first; i < Math.min(this.count, this.first + visible); i += 1) {
+      const row = element('div', 'row');
+      row.setAttribute('role', this.role);
+      row.id = `${this.holder.id}-${i}`;
+      row.dataset.index = i;
+      this.render(i, row);
+      if (i === this.current) {
+        row.classList.add('current');
+        row.setAttribute('aria-selected', 'true');
+        this.holder.setAttribute('aria-activedescendant', row.id);
+      }
+      rows.push(row);
+    }
+    this.window.style.transform = `translateY(${scale === 1 ? this.first * ROW : scrolled}px)`;
+    this.window.replaceChildren(...rows);
+  }
+}
+
+/** The row that an event is on. */
+function rowOf(event) {
+  const row = event.target.closest('.row[data-index]');
+  return row ? Number(row.dataset.index) : -1;
+}
+

@@ -1,0 +1,192 @@
+//! Trees merged by name, in an order that depends on names only.
+
+use cprof_profile::tree::{Symbol, Symbols, Tree, What};
+use rustc_hash::FxHashMap;
+
+/// The name of the root's symbol.
+const ROOT: &str = "all";
+
+/// The name of the symbol of contexts that were folded for want of room.
+const FOLDED: &str = "(contexts folded for want of room)";
+
+/// A symbol that is no method.
+fn special(name: &str) -> Symbol {
+    Symbol { class: String::new(), method: name.to_owned(), descriptor: String::new(), native: false }
+}
+
+/// Trees in the making: contexts that have their callers' names in common are one.
+#[derive(Debug)]
+pub struct Forest {
+    sites: bool,
+    symbols: Vec<Symbol>,
+    numbers: FxHashMap<Symbol, u32>,
+    contexts: Vec<Key>,
+    index: FxHashMap<Key, u32>,
+}
+
+/// What makes a context: the caller's context, the symbol, the call site (bci + 1; 0 unknown or not told apart).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    parent: u32,
+    symbol: u32,
+    site: u32,
+}
+
+/// Per context of a tree that was added: its context in the forest.
+#[derive(Debug)]
+pub struct Places(Vec<u32>);
+
+impl Forest {
+    /// Only a root. `sites`: contexts that differ in the call site are different.
+    pub fn new(sites: bool) -> Forest {
+        let mut forest = Forest {
+            sites,
+            symbols: Vec::new(),
+            numbers: FxHashMap::default(),
+            contexts: Vec::new(),
+            index: FxHashMap::default(),
+        };
+        let root = Key { parent: 0, symbol: forest.number(&special(ROOT)), site: 0 };
+        forest.contexts.push(root);
+        forest
+    }
+
+    /// Contexts that differ in the call site are different.
+    pub fn tells_sites(&self) -> bool {
+        self.sites
+    }
+
+    fn number(&mut self, symbol: &Symbol) -> u32 {
+        if let Some(&number) = self.numbers.get(symbol) {
+            return number;
+        }
+        let number = self.symbols.len() as u32;
+        self.symbols.push(symbol.clone());
+        self.numbers.insert(symbol.clone(), number);
+        number
+    }
+
+    /// Merges a tree in.
+    pub fn add(&mut self, symbols: &Symbols, tree: &Tree) -> Places {
+        let numbers: Vec<u32> = symbols.list.iter().map(|s| self.number(s)).collect();
+        let folded = self.number(&special(FOLDED));
+        let mut places = vec![0; tree.contexts.len()];
+        for (i, context) in tree.contexts.iter().enumerate().skip(1) {
+            let symbol = match context.what {
+                What::Method(symbol) => numbers[symbol as usize],
+                What::Folded | What::Root => folded,
+            };
+            let site = if self.sites { context.site } else { 0 };
+            let key = Key { parent: places[context.parent as usize], symbol, site };
+            places[i] = *self.index.entry(key).or_insert_with(|| {
+                self.contexts.push(key);
+                self.contexts.len() as u32 - 1
+            });
+        }
+        Places(places)
+    }
+
+    /// Puts the contexts in order: each before its callees, these by name, with everything below one before the next.
+    pub fn arrange(self) -> Arranged {
+        let Forest { symbols, contexts, .. } = self;
+        let mut by_name: Vec<u32> = (1..symbols.len() as u32).collect();
+        by_name.sort_by(|&a, &b| symbols[a as usize].cmp(&symbols[b as usize]));
+        // The root's stays the first.
+        by_name.insert(0, 0);
+        let mut rank = vec![0; symbols.len()];
+        by_name.iter().enumerate().for_each(|(r, &s)| rank[s as usize] = r as u32);
+
+        let mut starts = vec![0u32; contexts.len() + 1];
+        contexts.iter().skip(1).for_each(|c| starts[c.parent as usize + 1] += 1);
+        (0..contexts.len()).for_each(|i| starts[i + 1] += starts[i]);
+        let mut fill = starts.clone();
+        let mut children = vec![0u32; contexts.len() - 1];
+        for (i, context) in contexts.iter().enumerate().skip(1) {
+            children[fill[context.parent as usize] as usize] = i as u32;
+            fill[context.parent as usize] += 1;
+        }
+        for c in 0..contexts.len() {
+            let key = |&c: &u32| (rank[contexts[c as usize].symbol as usize], contexts[c as usize].site);
+            children[starts[c] as usize..starts[c + 1] as usize].sort_by_key(key);
+        }
+
+        let n = contexts.len();
+        let mut arranged = Arranged {
+            symbols: by_name.iter().map(|&s| symbols[s as usize].clone()).collect(),
+            symbol: Vec::with_capacity(n),
+            parent: Vec::with_capacity(n),
+            site: Vec::with_capacity(n),
+            end: vec![0; n],
+            position: vec![0; n],
+        };
+        // A stack of our own: contexts may be a hundred thousand deep.
+        let mut open = vec![0u32];
+        while let Some(c) = open.pop() {
+            let context = contexts[c as usize];
+            arranged.position[c as usize] = arranged.symbol.len() as u32;
+            arranged.symbol.push(rank[context.symbol as usize]);
+            arranged.parent.push(arranged.position[context.parent as usize]);
+            arranged.site.push(context.site);
+            open.extend(children[starts[c as usize] as usize..starts[c as usize + 1] as usize].iter().rev());
+        }
+        for i in (0..n).rev() {
+            arranged.end[i] = arranged.end[i].max(i as u32 + 1);
+            let parent = arranged.parent[i] as usize;
+            arranged.end[parent] = arranged.end[parent].max(arranged.end[i]);
+        }
+        arranged
+    }
+}
+
+/// The contexts of a forest in order; the first is the root.
+#[derive(Debug)]
+pub struct Arranged {
+    /// In order of name, after the root's.
+    pub symbols: Vec<Symbol>,
+    /// Per context: index in the symbols.
+    pub symbol: Vec<u32>,
+    /// Per context: the caller's; the root's is itself.
+    pub parent: Vec<u32>,
+    /// Per context: the call site, bci + 1; 0 unknown or not told apart.
+    pub site: Vec<u32>,
+    /// Per context: where the contexts below it end.
+    pub end: Vec<u32>,
+    position: Vec<u32>,
+}
+
+impl Arranged {
+    /// Number of contexts, with the root.
+    pub fn len(&self) -> usize {
+        self.symbol.len()
+    }
+
+    /// Never: there is a root.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Where the contexts of a tree are that was added.
+    pub fn positions(&self, places: &Places) -> Vec<u32> {
+        places.0.iter().map(|&p| self.position[p as usize]).collect()
+    }
+
+    /// A column beside the contexts of a tree that was added, as one beside these.
+    pub fn column(&self, positions: &[u32], own: &[u64]) -> Vec<u64> {
+        let mut column = vec![0u64; self.len()];
+        for (&at, &value) in positions.iter().zip(own) {
+            let sum = &mut column[at as usize];
+            *sum = sum.saturating_add(value);
+        }
+        column
+    }
+
+    /// With the contexts below.
+    pub fn totals(&self, own: &[u64]) -> Vec<u64> {
+        let mut totals = own.to_vec();
+        for i in (1..totals.len()).rev() {
+            let parent = self.parent[i] as usize;
+            totals[parent] = totals[parent].saturating_add(totals[i]);
+        }
+        totals
+    }
+}
