@@ -1,8 +1,18 @@
 //! The command line.
 
+mod code;
+mod compare;
+mod export;
 mod live;
+mod merge;
+mod views;
 
+pub use code::{Annotate, AnnotateFormat, Histogram, HistogramBy};
+pub use compare::{By, Check, CheckFormat, Diff, Overlap, Two};
+pub use export::{Export, Format as ExportFormat};
 pub use live::{Attach, Clean, Detach, List, Recover, Snapshot, Top};
+pub use merge::Merge;
+pub use views::{Flamegraph, Html};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cprof_profile::cache::CacheSpec;
@@ -36,8 +46,27 @@ pub enum Command {
     Run(Box<Run>),
     /// Show what a profile says: totals, methods, calling contexts, threads
     Report(Box<Report>),
+    /// Write a profile in the format of another tool: pprof, callgrind, Parquet and others
+    /// Show the source or the bytecode of methods, each line with executions, cycles and branch outcomes
+    Annotate(Box<Annotate>),
+    /// Show what kinds of bytecodes were executed, in blocks of what size, and how branches went
+    Histogram(Box<Histogram>),
+    /// Draw a flame graph as an SVG to click on, also of what changed between two profiles
+    Flamegraph(Box<Flamegraph>),
+    /// Write one self-contained page to explore a profile in a browser
+    Html(Box<Html>),
+    /// Write a profile in the format of another tool: pprof, callgrind, speedscope and others
+    Export(Box<Export>),
     /// Compare processors, method caches and parameters on one profile
     Explore(Box<Explore>),
+    /// Make one profile of many: runs, machines, JDKs
+    Merge(Merge),
+    /// Show what changed between two profiles, or between two snapshots of a run
+    Diff(Box<Diff>),
+    /// Say how far two profiles spread their costs over the same contexts and methods
+    Overlap(Box<Overlap>),
+    /// Check a profile against budgets, for CI
+    Check(Box<Check>),
     /// List the processors that cprof has models of, show one, check one of your own
     Targets(Targets),
     /// List the JVMs of this user, or what dead ones have left
@@ -233,6 +262,34 @@ pub struct OnTarget {
     /// Leave out what bytecodes that throw cost
     #[arg(long)]
     pub no_exceptions: bool,
+}
+
+/// Processors to evaluate on, for tools that show several numbers.
+#[derive(Debug, Args, Default)]
+#[command(next_help_heading = "Processors")]
+pub struct Processors {
+    /// Cycles on this processor, too: a name from cprof targets, or a model's .toml file; may be given several times
+    #[arg(long, value_name = "NAME|FILE")]
+    pub target: Vec<String>,
+    /// With this method cache; may be given several times [default: all that were simulated]
+    #[arg(long, value_name = "CACHE")]
+    pub cache: Vec<CacheSpec>,
+    /// Another value for a parameter of the models, as rws=3; may be given several times
+    #[arg(long, value_name = "NAME=NUMBER", value_parser = setting)]
+    pub set: Vec<(String, i64)>,
+    /// Leave out what calls by the JVM and by native code (class initialisers, reflection) cost
+    #[arg(long)]
+    pub no_upcalls: bool,
+    /// Leave out what bytecodes that throw cost
+    #[arg(long)]
+    pub no_exceptions: bool,
+}
+
+impl Processors {
+    /// Options that need a processor were given.
+    pub fn is_given(&self) -> bool {
+        !self.cache.is_empty() || !self.set.is_empty() || self.no_upcalls || self.no_exceptions
+    }
 }
 
 /// `cprof targets`.

@@ -1,15 +1,26 @@
 //! The `cprof` command.
 
 mod agent;
+mod annotate;
 mod args;
+mod check;
+mod compare;
 mod date;
 mod explore;
+mod export;
+mod histogram;
 mod launch;
 mod live;
+mod merge;
+mod metrics;
+mod output;
+mod parquet;
+mod progress;
 mod report;
 mod style;
 mod table;
 mod targets;
+mod views;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -20,8 +31,17 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(run) => launch::run(&run),
         Command::Explore(explore) => explore::explore(&explore).map(|()| ExitCode::SUCCESS),
+        Command::Merge(merge) => merge::merge(&merge).map(|()| ExitCode::SUCCESS),
         Command::Targets(targets) => targets::targets(&targets).map(|()| ExitCode::SUCCESS),
+        Command::Export(export) => export::export(&export).map(|()| ExitCode::SUCCESS),
         Command::Report(report) => report::report(&report).map(|()| ExitCode::SUCCESS),
+        Command::Diff(diff) => compare::diff(&diff).map(|()| ExitCode::SUCCESS),
+        Command::Overlap(overlap) => compare::overlap(&overlap).map(|()| ExitCode::SUCCESS),
+        Command::Check(check) => return check::check(&check),
+        Command::Annotate(annotate) => annotate::annotate(&annotate).map(|()| ExitCode::SUCCESS),
+        Command::Histogram(histogram) => histogram::histogram(&histogram).map(|()| ExitCode::SUCCESS),
+        Command::Flamegraph(flamegraph) => views::flamegraph(&flamegraph).map(|()| ExitCode::SUCCESS),
+        Command::Html(html) => views::html(&html).map(|()| ExitCode::SUCCESS),
         Command::List(list) => live::list(&list).map(|()| ExitCode::SUCCESS),
         Command::Attach(attach) => live::attach(&attach).map(|()| ExitCode::SUCCESS),
         Command::Detach(detach) => live::detach(&detach).map(|()| ExitCode::SUCCESS),

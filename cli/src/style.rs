@@ -16,8 +16,7 @@ impl Style {
         Style { colour: wanted && able && stream.is_terminal() }
     }
 
-    /// Without any marks.
-    #[cfg(test)]
+    /// Without any marks, for files.
     pub fn plain() -> Style {
         Style { colour: false }
     }

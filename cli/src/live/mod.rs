@@ -44,7 +44,7 @@ fn now_ms() -> u64 {
 }
 
 /// A size in bytes for people.
-fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     const MB: f64 = (1 << 20) as f64;
     if bytes < 1 << 20 { format!("{} KB", bytes.div_ceil(1024)) } else { format!("{:.1} MB", bytes as f64 / MB) }
 }

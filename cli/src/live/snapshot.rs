@@ -25,14 +25,16 @@ pub fn snapshot(args: &Snapshot) -> Result<()> {
     let profile = take::read(&recording)?.profile(Taken::Running)?;
     let out = out_path(&args.out, &profile.run);
     let bytes = file::write(&out, &profile)?;
+    if args.quiet {
+        // What there is to warn of is in the profile too.
+        return Ok(());
+    }
     let mut err = io::stderr().lock();
     let style = Style::of(&err);
     for warning in &profile.warnings {
         writeln!(err, "cprof: {}", style.warning(warning))?;
     }
-    if !args.quiet {
-        let (out, contexts) = (out.display(), thousands(profile.nodes.len() as u64));
-        writeln!(err, "cprof: wrote {out} ({}, {contexts} contexts); show it with: cprof report {out}", size(bytes))?;
-    }
+    let (out, contexts) = (out.display(), thousands(profile.nodes.len() as u64));
+    writeln!(err, "cprof: wrote {out} ({}, {contexts} contexts); show it with: cprof report {out}", size(bytes))?;
     Ok(())
 }

@@ -5,6 +5,7 @@ use super::json::Coverage;
 use super::view::View;
 use crate::style::Style;
 use anyhow::Result;
+use cprof_profile::model::RunFacts;
 use cprof_profile::names::thousands;
 use std::io::{self, Write};
 
@@ -28,7 +29,9 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
         writeln!(out, "not covered: {}; --coverage lists them", parts.join(", "))?;
     }
     let run = &view.profile.run;
-    if c.methods_counted_by_block > 0 && !run.options.split(',').any(|o| o == "bba=block") {
+    let asked_for = |run: &RunFacts| run.options.split(',').any(|o| o == "bba=block");
+    let asked_for = asked_for(run) || view.profile.runs.iter().any(|run| asked_for(&run.facts));
+    if c.methods_counted_by_block > 0 && !asked_for {
         let methods = counted(c.methods_counted_by_block, "method was", "methods were");
         writeln!(out, "{methods} too large for precise counting: after an exception its block counts whole")?;
     }

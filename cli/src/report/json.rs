@@ -2,7 +2,7 @@
 
 use super::processor::{Columns, Sums};
 use super::view::View;
-use cprof_profile::model::{Level, RunFacts};
+use cprof_profile::model::{Level, Run, RunFacts};
 use cprof_profile::names::stable;
 use cprof_profile::projections::MethodRow;
 use serde::Serialize;
@@ -14,6 +14,9 @@ pub struct Methods<'a> {
     pub methods: Vec<Method<'a>>,
     pub coverage: Coverage<'a>,
     pub run: &'a RunFacts,
+    /// Of a merged profile.
+    #[serde(skip_serializing_if = "<[Run]>::is_empty")]
+    pub runs: &'a [Run],
 }
 
 /// Sums.

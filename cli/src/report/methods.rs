@@ -8,21 +8,41 @@ use crate::date::utc;
 use crate::style::Style;
 use crate::table::Table;
 use anyhow::Result;
+use cprof_profile::model::{Run, RunFacts};
 use cprof_profile::names::thousands;
 use cprof_profile::projections::MethodRow;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// What ran, and the sums.
-pub fn head(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
-    let run = &view.profile.run;
-    let main = if run.main_class.is_empty() { "(unknown main class)" } else { &run.main_class };
+/// On what, when and how long a program ran.
+fn one_run(run: &RunFacts) -> String {
     let length = match run.ended_ms {
         0 => "killed".to_owned(),
         ended => format!("{:.1} s under the profiler", ended.saturating_sub(run.started_ms) as f64 / 1000.0),
     };
     let vm = format!("{} {}", run.jvm_vendor, run.jvm_version);
+    format!("{}, {}, {length}", vm.trim(), utc(run.started_ms))
+}
+
+/// How many runs were merged, of when, on what.
+fn merged(runs: &[Run]) -> String {
+    let vms: BTreeSet<(&str, &str)> = runs.iter().map(|r| (&*r.facts.jvm_vendor, &*r.facts.jvm_version)).collect();
+    let vms: Vec<String> = vms.iter().map(|(vendor, version)| format!("{vendor} {version}").trim().to_owned()).collect();
+    let starts = || runs.iter().map(|r| r.facts.started_ms);
+    let (first, last) = (utc(starts().min().unwrap_or(0)), utc(starts().max().unwrap_or(0)));
+    let when = if first == last { first } else { format!("{first} to {last}") };
+    let runs = if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs merged", thousands(runs.len() as u64)) };
+    format!("{runs}, {when}, {}", vms.join("; "))
+}
+
+/// What ran, and the sums.
+pub fn head(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
+    let run = &view.profile.run;
+    let runs = &view.profile.runs;
+    let unknown = if runs.is_empty() { "(unknown main class)" } else { "(several main classes)" };
+    let main = if run.main_class.is_empty() { unknown } else { &run.main_class };
     writeln!(out, "{}", style.bold(&format!("{}: {main}", view.file)))?;
-    writeln!(out, "{}", style.dim(&format!("{}, {}, {length}", vm.trim(), utc(run.started_ms))))?;
+    writeln!(out, "{}", style.dim(&if runs.is_empty() { one_run(run) } else { merged(runs) }))?;
     if !run.options.is_empty() {
         writeln!(out, "{}", style.dim(&format!("options: {}", run.options)))?;
     }
@@ -144,6 +164,7 @@ pub fn json(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
         methods,
         coverage: shapes::Coverage::new(view),
         run: &view.profile.run,
+        runs: &view.profile.runs,
     };
     serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;
     writeln!(out)?;

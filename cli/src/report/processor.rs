@@ -46,7 +46,7 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
 }
 
 /// The model's own cache, if it was simulated in any scope.
-fn chosen_cache(profile: &Profile, model: &Model) -> CacheSpec {
+pub fn chosen_cache(profile: &Profile, model: &Model) -> CacheSpec {
     let wanted = model.cache();
     let same = |c: &&CacheSpec| (c.kind, c.size, c.blocks) == (wanted.kind, wanted.size, wanted.blocks);
     profile.caches.iter().find(|c| **c == wanted).or_else(|| profile.caches.iter().find(same)).copied().unwrap_or(wanted)

@@ -8,7 +8,7 @@ use crate::args::{Report, Sort};
 use crate::style::Style;
 use anyhow::Result;
 use cprof_profile::code::Lines;
-use cprof_profile::model::RunFacts;
+use cprof_profile::model::{Run, RunFacts};
 use cprof_profile::names::thousands;
 use cprof_profile::tree::{Context, Visit, What};
 use serde::{Serialize, Serializer};
@@ -225,8 +225,16 @@ pub fn json(view: &View, out: &mut dyn Write) -> Result<()> {
         contexts: &'a View,
         coverage: Coverage<'a>,
         run: &'a RunFacts,
+        #[serde(skip_serializing_if = "<[Run]>::is_empty")]
+        runs: &'a [Run],
     }
-    let report = Contexts { totals: Totals::new(view), contexts: view, coverage: Coverage::new(view), run: &view.profile.run };
+    let report = Contexts {
+        totals: Totals::new(view),
+        contexts: view,
+        coverage: Coverage::new(view),
+        run: &view.profile.run,
+        runs: &view.profile.runs,
+    };
     serde_json::to_writer(&mut *out, &report).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(())

@@ -2,6 +2,7 @@
 
 use super::processor;
 use crate::args::{Format, OnTarget, Part, Report, Sort};
+use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::Options;
@@ -76,6 +77,16 @@ pub fn loose(pattern: &str) -> Pattern {
 impl View {
     /// Reads and measures; `on` none: on no processor.
     pub fn load(part: &Part, on: Option<&OnTarget>) -> Result<View> {
+        View::load_as(part, on, false)
+    }
+
+    /// As [`View::load`] on no processor, with a tree that has threads apart.
+    pub fn load_by_thread(part: &Part) -> Result<View> {
+        View::load_as(part, None, true)
+    }
+
+    fn load_as(part: &Part, on: Option<&OnTarget>, threads_apart: bool) -> Result<View> {
+        let _progress = Progress::start(format!("reading {}", part.file.display()));
         let profile = file::read(&part.file)?;
         let damaged = || format!("{} cannot be evaluated", part.file.display());
         let mut measures = measure(&profile, &Bytecodes).with_context(damaged)?;
@@ -96,7 +107,14 @@ impl View {
             None => vec![true; profile.threads.len()],
         };
         let roots = part.root.as_ref().map(|root| choose_roots(root, &symbols, &file)).transpose()?;
-        let tree = chosen(&profile, &symbols, &measures, &natives, &threads, roots.as_deref());
+        let tree = match threads_apart {
+            true => Tree::by_thread(&profile, &symbols, &measures, &natives, |t| threads[t]),
+            false => Tree::new(&profile, &symbols, &measures, &natives, |t| threads[t]),
+        };
+        let tree = match &roots {
+            Some(roots) => tree.at_and_below(|s| roots[s as usize]),
+            None => tree,
+        };
         let totals = totals(&tree, &symbols);
         Ok(View { profile, measures, natives, symbols, tree, totals, roots, threads, file, processor })
     }
@@ -105,9 +123,8 @@ impl View {
     pub fn chosen_nodes(&self) -> Vec<bool> {
         let nodes = &self.profile.nodes;
         let mut chosen = vec![false; nodes.len()];
-        for (t, thread) in self.profile.threads.iter().enumerate().filter(|(t, _)| self.threads[*t]) {
-            let end = self.profile.threads.get(t + 1).map_or(nodes.len(), |next| next.first_node as usize);
-            for node in thread.first_node as usize..end {
+        for t in (0..self.threads.len()).filter(|&t| self.threads[t]) {
+            for node in self.profile.nodes_of_thread(t) {
                 let method = nodes.method[node];
                 chosen[node] = match &self.roots {
                     None => method != special::ROOT,
@@ -119,6 +136,14 @@ impl View {
             }
         }
         chosen
+    }
+
+    /// Per method of the profile: one of these nodes is its.
+    pub fn ran(&self, nodes: &[bool]) -> Vec<bool> {
+        let mut ran = vec![false; self.profile.methods.len()];
+        let chosen = self.profile.nodes.method.iter().zip(nodes).filter(|(method, chosen)| **chosen && **method < special::FIRST);
+        chosen.for_each(|(method, _)| ran[*method as usize] = true);
+        ran
     }
 
     /// What costs are counted in.
@@ -178,21 +203,6 @@ impl View {
             key(b).cmp(&key(a)).then_with(|| name(a).cmp(name(b)))
         });
         rows
-    }
-}
-
-fn chosen(
-    profile: &Profile,
-    symbols: &Symbols,
-    measures: &Measures,
-    natives: &[NativeCalls],
-    threads: &[bool],
-    roots: Option<&[bool]>,
-) -> Tree {
-    let tree = Tree::new(profile, symbols, measures, natives, |t| threads[t]);
-    match roots {
-        Some(roots) => tree.at_and_below(|s| roots[s as usize]),
-        None => tree,
     }
 }
 

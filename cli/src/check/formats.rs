@@ -1,0 +1,185 @@
+//! For people, for GitHub Actions, for other tools.
+
+use super::Report;
+use crate::style::Style;
+use cprof_compare::budget::{Limit, Outcome, Responsible, Scope, Verdict};
+use cprof_profile::names::thousands;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+
+/// Callers are shown up to so many.
+const CALLERS: usize = 4;
+
+/// A line per limit that does not hold, and one at the end.
+pub fn text(report: &Report<'_>, out: &mut dyn Write, style: Style) -> io::Result<()> {
+    let (mut held, mut exceeded, mut wrong, mut skipped) = (0u64, 0u64, 0u64, 0u64);
+    for verdict in &report.verdicts {
+        let count = match verdict.outcome {
+            Outcome::Held { .. } => &mut held,
+            Outcome::Exceeded { .. } => &mut exceeded,
+            Outcome::Wrong(_) => &mut wrong,
+            Outcome::Skipped(_) => &mut skipped,
+        };
+        *count += 1;
+        if !matches!(verdict.outcome, Outcome::Held { .. }) {
+            let place = format!("{}:{}", report.budget_file, verdict.at.line);
+            writeln!(out, "{place}: {}: {}", verdict.budget.method, message(verdict, true))?;
+        }
+    }
+    for note in &report.notes {
+        writeln!(out, "{}", style.warning(&format!("note: {note}")))?;
+    }
+    let mut parts = vec![format!("{} held", thousands(held))];
+    for (number, what) in [(exceeded, "exceeded"), (wrong, "could not be checked"), (skipped, "skipped")] {
+        if number > 0 {
+            parts.push(format!("{} {what}", thousands(number)));
+        }
+    }
+    writeln!(out, "{}", style.bold(&format!("{}: of {} limits {}", report.profile, report.verdicts.len(), parts.join(", "))))
+}
+
+/// What became of a limit, in words.
+pub fn message(verdict: &Verdict<'_>, with_contexts: bool) -> String {
+    let limit = verdict.limit;
+    match &verdict.outcome {
+        Outcome::Held { value, .. } => format!("{} {}: {} holds", thousands(*value), number_name(limit), limit.text),
+        Outcome::Skipped(reason) => format!("skipped: {reason}"),
+        Outcome::Wrong(reason) => format!("{} cannot be checked: {reason}", limit.text),
+        Outcome::Exceeded { value, bound, baseline, responsible } => {
+            let mut text = format!("{} {}", thousands(*value), number_name(limit));
+            // A limit below nothing is one that no number keeps.
+            let whole = u64::try_from(bound.whole()).map_or_else(|_| bound.whole().to_string(), thousands);
+            text.push_str(&format!(", must be {} {whole}", limit.order));
+            if limit.is_relative() {
+                text.push_str(&format!(" ({})", limit.text));
+            }
+            if let Some(before) = baseline {
+                text.push_str(&format!("; baseline {}", thousands(*before)));
+            }
+            if with_contexts && !responsible.is_empty() {
+                let contexts: Vec<String> = responsible.iter().map(context).collect();
+                text.push_str(&format!("; {}", contexts.join("; ")));
+            }
+            text
+        }
+    }
+}
+
+/// `own bytecodes`, `bytecodes with callees`.
+fn number_name(limit: &Limit) -> String {
+    match limit.scope {
+        Scope::Own => format!("own {}", limit.metric),
+        Scope::Total => format!("{} with callees", limit.metric),
+    }
+}
+
+/// The nearest callers of a context, and its number.
+pub fn context(responsible: &Responsible) -> String {
+    let Responsible { path, amount, changed } = responsible;
+    let left_out = path.len().saturating_sub(CALLERS + 1);
+    let dots = if left_out > 0 { "… > " } else { "" };
+    let digits = u64::try_from(amount.unsigned_abs()).map_or_else(|_| amount.to_string(), thousands);
+    let sign = if *amount < 0 {
+        "-"
+    } else if *changed {
+        "+"
+    } else {
+        ""
+    };
+    // One line each, whatever the names of methods are.
+    let plain = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let names: String = path[left_out..].join(" > ").chars().map(plain).collect();
+    format!("{sign}{digits} in {dots}{names}")
+}
+
+/// `::error file=…,line=…,col=…,title=…::…` for limits that do not hold.
+pub fn github(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    for verdict in &report.verdicts {
+        let command = match verdict.outcome {
+            Outcome::Held { .. } => continue,
+            Outcome::Skipped(_) => "notice",
+            Outcome::Exceeded { .. } | Outcome::Wrong(_) => "error",
+        };
+        let file = property(&report.budget_file);
+        let title = property(&format!("cprof: {}", verdict.budget.method));
+        let (line, column) = (verdict.at.line, verdict.at.column);
+        let text = data(&format!("{}: {}", verdict.budget.method, message(verdict, true)));
+        writeln!(out, "::{command} file={file},line={line},col={column},title={title}::{text}")?;
+    }
+    for note in &report.notes {
+        writeln!(out, "::warning title=cprof::{}", data(note))?;
+    }
+    Ok(())
+}
+
+/// A message of a workflow command.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A property of one.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// `profile`, `baseline`, `budgets`, `limits`, `notes`.
+pub fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let limits: Vec<Value> = report.verdicts.iter().map(row).collect();
+    let whole = json!({
+        "profile": report.profile,
+        "baseline": report.baseline,
+        "budgets": report.budget_file,
+        "limits": limits,
+        "notes": report.notes,
+    });
+    serde_json::to_writer_pretty(&mut *out, &whole).map_err(io::Error::from)?;
+    writeln!(out)
+}
+
+fn row(verdict: &Verdict<'_>) -> Value {
+    let (outcome, numbers) = match &verdict.outcome {
+        Outcome::Held { value, bound } => ("held", json!({ "value": value, "bound": bound.to_f64() })),
+        Outcome::Exceeded { value, bound, baseline, responsible } => {
+            let contexts: Vec<Value> =
+                responsible.iter().map(|r| json!({ "path": r.path, "amount": amount(r.amount), "changed": r.changed })).collect();
+            ("exceeded", json!({ "value": value, "bound": bound.to_f64(), "baseline": baseline, "contexts": contexts }))
+        }
+        Outcome::Skipped(reason) => ("skipped", json!({ "reason": reason })),
+        Outcome::Wrong(reason) => ("wrong", json!({ "reason": reason })),
+    };
+    let Verdict { budget, limit, at, .. } = verdict;
+    let mut row = json!({
+        "method": budget.method, "limit": limit.text, "line": at.line, "column": at.column, "metric": limit.metric,
+        "own": limit.scope == Scope::Own, "outcome": outcome, "message": message(verdict, true),
+    });
+    if let (Some(row), Value::Object(numbers)) = (row.as_object_mut(), numbers) {
+        row.extend(numbers);
+    }
+    row
+}
+
+/// JSON numbers are at most 64 bits wide here; changes of more do not occur in one program's life.
+fn amount(amount: i128) -> i64 {
+    i64::try_from(amount).unwrap_or(if amount < 0 { i64::MIN } else { i64::MAX })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workflow_commands_are_escaped() {
+        assert_eq!(data("1%\n2"), "1%25%0A2");
+        assert_eq!(property("C:\\a,b%"), "C%3A\\a%2Cb%25");
+    }
+
+    #[test]
+    fn long_paths_are_cut_at_the_far_end() {
+        let path = ["a", "b", "c", "d", "e", "f", "g"].map(str::to_owned).to_vec();
+        let responsible = Responsible { path, amount: 1234, changed: true };
+        assert_eq!(context(&responsible), "+1,234 in … > c > d > e > f > g");
+        assert_eq!(context(&Responsible { amount: -3, ..responsible }), "-3 in … > c > d > e > f > g");
+        let hostile = Responsible { path: vec!["a\n\u{1b}[2Jé".to_owned()], amount: 1, changed: false };
+        assert_eq!(context(&hostile), "1 in a\\n\\u{1b}[2Jé");
+    }
+}

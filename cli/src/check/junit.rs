@@ -1,0 +1,73 @@
+//! JUnit XML, as CI servers read it: a test case for each limit.
+
+use super::Report;
+use super::formats::{context, message};
+use cprof_compare::budget::Outcome;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+/// Writes a test suite.
+pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let count = |is: fn(&Outcome) -> bool| report.verdicts.iter().filter(|v| is(&v.outcome)).count();
+    let numbers = format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"0\"",
+        report.verdicts.len(),
+        count(|o| matches!(o, Outcome::Exceeded { .. })),
+        count(|o| matches!(o, Outcome::Wrong(_))),
+        count(|o| matches!(o, Outcome::Skipped(_)))
+    );
+    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
+    writeln!(out, "<testsuites name=\"cprof check\" {numbers}>")?;
+    writeln!(out, "  <testsuite name=\"{}\" {numbers}>", escaped(&format!("cprof check {}", report.profile)))?;
+    for verdict in &report.verdicts {
+        let (class, name) = (escaped(&verdict.budget.method), escaped(&verdict.limit.text));
+        let (file, line) = (escaped(&report.budget_file), verdict.at.line);
+        write!(out, "    <testcase classname=\"{class}\" name=\"{name}\" time=\"0\" file=\"{file}\" line=\"{line}\"")?;
+        let short = escaped(&message(verdict, false));
+        match &verdict.outcome {
+            Outcome::Held { .. } => writeln!(out, "/>")?,
+            Outcome::Skipped(_) => writeln!(out, "><skipped message=\"{short}\"/></testcase>")?,
+            Outcome::Wrong(_) => writeln!(out, "><error type=\"budget\" message=\"{short}\"/></testcase>")?,
+            Outcome::Exceeded { responsible, .. } => {
+                let contexts: Vec<String> = responsible.iter().map(context).collect();
+                let contexts = escaped(&contexts.join("\n"));
+                writeln!(out, "><failure type=\"exceeded\" message=\"{short}\">{contexts}</failure></testcase>")?;
+            }
+        }
+    }
+    if !report.notes.is_empty() {
+        writeln!(out, "    <system-out>{}</system-out>", escaped(&report.notes.join("\n")))?;
+    }
+    writeln!(out, "  </testsuite>\n</testsuites>")
+}
+
+/// Text for an attribute or an element; what XML 1.0 has no way to say (§2.2) is `\u{…}`.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push_str("&#10;"),
+            '\t' => out.push_str("&#9;"),
+            '\r' => out.push_str("&#13;"),
+            c if c < ' ' || matches!(c, '\u{FFFE}' | '\u{FFFF}') => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c)); // a String takes everything
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn everything_can_be_said_in_xml() {
+        assert_eq!(escaped("a<b>&\"\n\u{1}\u{FFFF}é"), "a&lt;b&gt;&amp;&quot;&#10;\\u{1}\\u{ffff}é");
+    }
+}

@@ -1,0 +1,152 @@
+//! `cprof check`: whether a profile keeps within budgets.
+
+mod formats;
+mod junit;
+
+use crate::args::{Check, CheckFormat, Part, Processors};
+use crate::compare::doubts;
+use crate::metrics::{columns as numbers, evaluated};
+use crate::output::Output;
+use crate::report::processor::{chosen_cache, model};
+use crate::report::view::View;
+use crate::style::Style;
+use anyhow::{Context, Result};
+use cprof_compare::budget::{self, Budget, Columns, Outcome, Verdict};
+use cprof_compare::metric::find;
+use cprof_profile::cache::CacheSpec;
+use cprof_profile::metrics::{Metric, Sheet, cycles};
+use std::collections::BTreeSet;
+use std::io;
+use std::process::ExitCode;
+
+/// A limit is exceeded.
+const EXCEEDED: u8 = 1;
+/// The budget file is wrong, or a limit cannot be checked.
+const WRONG: u8 = 2;
+/// A profile cannot be read, or the output not be written.
+const UNREADABLE: u8 = 3;
+
+/// Everything to be said about a check.
+pub struct Report<'a> {
+    budget_file: String,
+    profile: &'a str,
+    baseline: Option<&'a str>,
+    verdicts: Vec<Verdict<'a>>,
+    notes: Vec<String>,
+}
+
+/// Checks, prints, and answers the exit code.
+pub fn check(args: &Check) -> ExitCode {
+    let read = |error: anyhow::Error, code: u8| {
+        eprintln!("cprof: {error:#}");
+        ExitCode::from(code)
+    };
+    let budgets = match budgets(args) {
+        Ok(budgets) => budgets,
+        Err(e) => return read(e, WRONG),
+    };
+    match checked(args, &budgets) {
+        Ok(code) => ExitCode::from(code),
+        Err(e) => read(e, UNREADABLE),
+    }
+}
+
+fn budgets(args: &Check) -> Result<Vec<Budget>> {
+    let file = args.budget.display();
+    let text = std::fs::read_to_string(&args.budget).with_context(|| format!("cannot read the budgets {file}"))?;
+    budget::parse(&text).map_err(|e| anyhow::anyhow!("{file}:{}:{}: {}", e.at.line, e.at.column, e.reason))
+}
+
+fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
+    let view = View::load(&args.part, None)?;
+    let base = args.baseline.as_ref().map(|file| {
+        let Part { root, thread, .. } = &args.part;
+        View::load(&Part { file: file.clone(), root: root.clone(), thread: thread.clone() }, None)
+    });
+    let base = base.transpose()?;
+    let (metrics, columns) = measured(&view, budgets, args);
+    let base_measured = base.as_ref().map(|base| measured(base, budgets, args));
+    let baseline = base.as_ref().zip(base_measured.as_ref());
+    let verdicts = budget::check(
+        budgets,
+        (sheet(&view, &metrics), &columns),
+        baseline.map(|(base, (metrics, columns))| (sheet(base, metrics), columns)),
+    );
+    let report = Report {
+        budget_file: args.budget.display().to_string(),
+        profile: &view.file,
+        baseline: base.as_ref().map(|base| base.file.as_str()),
+        verdicts,
+        notes: [Some(&view), base.as_ref()].into_iter().flatten().flat_map(doubts).collect(),
+    };
+    let mut out = Output::create(&args.out)?;
+    let style = if matches!(out, Output::Standard(_)) { Style::of(&io::stdout()) } else { Style::plain() };
+    let written = match args.format {
+        CheckFormat::Text => formats::text(&report, &mut out, style),
+        CheckFormat::Junit => junit::write(&report, &mut out),
+        CheckFormat::Github => formats::github(&report, &mut out),
+        CheckFormat::Json => formats::json(&report, &mut out),
+    };
+    // Whoever reads has seen enough; what holds holds all the same.
+    let cut = |e: &anyhow::Error| e.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe);
+    match written.map_err(Into::into).and_then(|()| out.finish()) {
+        Err(e) if !cut(&e) => Err(e),
+        _ => Ok(report.code()),
+    }
+}
+
+impl Report<'_> {
+    fn code(&self) -> u8 {
+        let any = |is: fn(&Outcome) -> bool| self.verdicts.iter().any(|v| is(&v.outcome));
+        match () {
+            () if any(|o| matches!(o, Outcome::Wrong(_))) => WRONG,
+            () if any(|o| matches!(o, Outcome::Exceeded { .. })) => EXCEEDED,
+            () => 0,
+        }
+    }
+}
+
+fn sheet<'a>(view: &'a View, metrics: &'a [Metric]) -> Sheet<'a> {
+    Sheet { profile: &view.profile, symbols: &view.symbols, tree: &view.tree, metrics }
+}
+
+/// The profile's numbers, and which of them the budgets mean. Cycles are computed on the processors that budgets name.
+fn measured(view: &View, budgets: &[Budget], args: &Check) -> (Vec<Metric>, Columns) {
+    let mut metrics = numbers(view, &view.tree, &[]);
+    let names: BTreeSet<&String> = budgets.iter().flat_map(|b| b.limits.iter().map(|(limit, _)| &limit.metric)).collect();
+    let mut columns = Columns::new();
+    for name in names {
+        let found = match name.strip_prefix("cycles[").and_then(|rest| rest.strip_suffix(']')) {
+            Some(processor) => on_processor(view, processor, args).map(|metric| {
+                metrics.push(metric);
+                metrics.len() - 1
+            }),
+            None => position(&metrics, name),
+        };
+        columns.insert(name.clone(), found.map_err(|e| format!("{e:#}")));
+    }
+    (metrics, columns)
+}
+
+/// `jop` or `jop,4k/16`.
+fn on_processor(view: &View, processor: &str, args: &Check) -> Result<Metric> {
+    let (name, cache) = match processor.split_once(',') {
+        Some((name, cache)) => (name, Some(cache.parse::<CacheSpec>()?)),
+        None => (processor, None),
+    };
+    let model = model(name.trim(), &args.set)?;
+    let cache = cache.unwrap_or_else(|| chosen_cache(&view.profile, &model));
+    let on = Processors {
+        set: args.set.clone(),
+        no_upcalls: args.no_upcalls,
+        no_exceptions: args.no_exceptions,
+        ..Processors::default()
+    };
+    let evaluated = evaluated(view, &model, cache, &on)?;
+    Ok(cycles(&view.tree, &evaluated.name, evaluated.cache, &evaluated.nodes))
+}
+
+fn position(metrics: &[Metric], name: &str) -> Result<usize> {
+    let found = find(metrics.iter(), name)?;
+    metrics.iter().position(|m| std::ptr::eq(m, found)).context("the metric is one of those")
+}

@@ -1,0 +1,99 @@
+//! `cprof diff` and `cprof overlap`: two profiles beside each other.
+
+mod diff;
+mod notes;
+mod overlap;
+mod rows;
+
+pub use diff::diff;
+pub use notes::doubts;
+pub use overlap::overlap;
+
+use crate::args::{Processors, Two};
+use crate::metrics::metrics;
+use crate::report::view::View;
+use anyhow::{Context, Result};
+use cprof_compare::diff::{Comparison, Pair};
+use cprof_compare::metric::find;
+use cprof_profile::metrics::{Metric, Sheet};
+
+/// Two profiles, measured.
+struct Loaded {
+    views: [View; 2],
+    metrics: [Vec<Metric>; 2],
+}
+
+impl Loaded {
+    fn new(two: &Two, on: &Processors) -> Result<Loaded> {
+        let [before, after] = two.parts();
+        let views = [View::load(&before, None)?, View::load(&after, None)?];
+        let metrics = [metrics(&views[0], on)?, metrics(&views[1], on)?];
+        Ok(Loaded { views, metrics })
+    }
+
+    fn compare(&self) -> Comparison<'_> {
+        let sheet = |i: usize| {
+            let view = &self.views[i];
+            Sheet { profile: &view.profile, symbols: &view.symbols, tree: &view.tree, metrics: &self.metrics[i] }
+        };
+        Comparison::new(sheet(0), sheet(1))
+    }
+
+    /// The metric that `--metric` names; of all that both profiles have.
+    fn named<'a>(&self, comparison: &Comparison<'a>, name: &str) -> Result<Pair<'a>> {
+        let pairs = comparison.metrics();
+        let found = find(pairs.iter().map(|p| p.before), name).with_context(|| {
+            let only = comparison.other_metrics();
+            let [before, after] = &self.views;
+            let missing = |names: &[&str], view: &View| match names {
+                [] => String::new(),
+                names => format!("; only {} has {}", view.file, names.join(", ")),
+            };
+            format!("--metric {name}, in both profiles{}{}", missing(&only[0], before), missing(&only[1], after))
+        })?;
+        let pair = pairs.iter().find(|p| std::ptr::eq(p.before, found));
+        pair.copied().context("the metric is one of those")
+    }
+}
+
+/// A change with its sign.
+fn signed(change: i128) -> String {
+    let digits = cprof_profile::names::thousands(u64::try_from(change.unsigned_abs()).unwrap_or(u64::MAX));
+    match change.signum() {
+        1 => format!("+{digits}"),
+        -1 => format!("-{digits}"),
+        _ => digits,
+    }
+}
+
+/// A change in percent of what was before.
+fn relative(before: u64, after: u64) -> String {
+    match (before, after) {
+        (before, after) if before == after => "0%".to_owned(),
+        (0, _) => "from 0".to_owned(),
+        (before, after) => {
+            let percent = (after as f64 - before as f64) * 100.0 / before as f64;
+            // What changed is not shown as 0.
+            if percent.abs() < 0.01 {
+                format!("{}0.01%", if percent < 0.0 { "> -" } else { "< +" })
+            } else {
+                format!("{percent:+.2}%")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_for_people() {
+        assert_eq!([12_500, -3, 0].map(signed), ["+12,500", "-3", "0"]);
+        assert_eq!(relative(200, 203), "+1.50%");
+        assert_eq!(relative(200, 100), "-50.00%");
+        assert_eq!(relative(1_000_000, 1_000_001), "< +0.01%");
+        assert_eq!(relative(1_000_000, 999_999), "> -0.01%");
+        assert_eq!((relative(0, 0), relative(0, 1)), ("0%".to_owned(), "from 0".to_owned()));
+    }
+}

@@ -1,0 +1,106 @@
+//! What a reader of a comparison must know besides the numbers.
+
+use crate::report::view::View;
+use cprof_compare::diff::Comparison;
+use cprof_compare::renumbering::{Renumbered, Unclear};
+
+/// So many names are listed in a note.
+const LISTED: usize = 5;
+
+/// About a profile's own numbers: why they may not be exact.
+pub fn doubts(view: &View) -> Vec<String> {
+    let run = &view.profile.run;
+    let file = &view.file;
+    let mut notes = Vec::new();
+    notes.extend(run.taken.caution().map(|caution| format!("{file}: {caution}")));
+    if run.lost_calls > 0 {
+        notes.push(format!("{file}: {} calls found no room: its totals are incomplete", run.lost_calls));
+    }
+    if view.measures.inconsistent > 0 {
+        notes.push(format!("{file}: {} contexts were caught between two counters", view.measures.inconsistent));
+    }
+    if run.folded {
+        notes.push(format!(
+            "{file}: contexts were folded for want of room; totals are exact, contexts may differ for that reason alone"
+        ));
+    }
+    notes
+}
+
+/// About a comparison.
+pub fn notes(views: &[View; 2], comparison: &Comparison<'_>) -> Vec<String> {
+    let mut notes: Vec<String> = views.iter().flat_map(doubts).collect();
+    let [before, after] = views;
+    let runs = [&before.profile.run, &after.profile.run];
+    for view in views {
+        if view.tree.contexts.len() == 1 {
+            notes.push(format!("{}: nothing was counted in it", view.file));
+        }
+    }
+    if comparison.methods.common() == 0 && views.iter().all(|v| v.tree.contexts.len() > 1) {
+        let main = |view: &View| match view.profile.run.main_class.as_str() {
+            "" => "an unknown program".to_owned(),
+            main => main.to_owned(),
+        };
+        notes.push(format!(
+            "the profiles have no method in common: {} is of {}, {} of {}",
+            before.file,
+            main(before),
+            after.file,
+            main(after)
+        ));
+    }
+    if runs[0].roots != runs[1].roots {
+        let roots = |i: usize| if runs[i].roots.is_empty() { "everything".to_owned() } else { runs[i].roots.join(", ") };
+        notes.push(format!("what was counted differs: {} in {}, {} in {}", roots(0), before.file, roots(1), after.file));
+    }
+    if runs[0].bounded != runs[1].bounded {
+        notes.push(
+            "depth= or recursion=fold was in force in one of the runs only: contexts differ for that reason, too".to_owned(),
+        );
+    }
+    if runs[0].jvm_version != runs[1].jvm_version {
+        notes.push(format!("the JVMs differ: {} and {}", runs[0].jvm_version, runs[1].jvm_version));
+    }
+    let sites = comparison.contexts.sites;
+    if sites.only_one {
+        notes.push("only one of the profiles distinguishes call sites: they are merged".to_owned());
+    }
+    if sites.by_order > 0 {
+        notes.push(format!("in changed code, the call sites of {} pairs of methods were matched by their order", sites.by_order));
+    }
+    if sites.merged > 0 {
+        notes.push(format!(
+            "in changed code, the call sites of {} pairs of methods cannot be told apart; they are merged",
+            sites.merged
+        ));
+    }
+    for (names, view) in comparison.other_metrics().iter().zip(views) {
+        if !names.is_empty() {
+            notes.push(format!("only {} has {}", view.file, names.join(", ")));
+        }
+    }
+    let renumbering = &comparison.methods.renumbering;
+    let moved = |r: &Renumbered| format!("{} is now {}", r.before, r.after);
+    let certain = renumbering.renumbered.iter().filter(|r| !r.assumed).map(moved);
+    notes.extend(listed("the same code under another number", certain.collect()));
+    let assumed = renumbering.renumbered.iter().filter(|r| r.assumed).map(moved);
+    notes.extend(listed("assumed, because of their place among others whose code is the same", assumed.collect()));
+    let unclear = |u: &Unclear| match (u.before.is_empty(), u.after.is_empty()) {
+        (false, true) => format!("{} is gone, or one with equal code", u.before.join(" and ")),
+        (true, false) => format!("{} is new, or one with equal code", u.after.join(" and ")),
+        _ => format!("{} may be {}", u.before.join(" and "), u.after.join(" or ")),
+    };
+    notes.extend(listed(
+        "nothing tells which is which; they count as gone and new",
+        renumbering.unclear.iter().map(unclear).collect(),
+    ));
+    notes
+}
+
+fn listed(what: &str, mut names: Vec<String>) -> Option<String> {
+    let more = names.len().saturating_sub(LISTED);
+    names.truncate(LISTED);
+    let more = if more > 0 { format!("; {more} more") } else { String::new() };
+    (!names.is_empty()).then(|| format!("{what}: {}{more}", names.join("; ")))
+}

@@ -1,0 +1,234 @@
+//! By class, method or line.
+
+use super::{for_each, top};
+use crate::args::{Histogram, HistogramBy};
+use crate::report::field;
+use crate::report::view::{View, readable, share};
+use crate::style::Style;
+use crate::table::Table;
+use anyhow::Result;
+use cprof_annotate::histogram::Mix;
+use cprof_annotate::histogram::branches::Outcomes;
+use cprof_annotate::lines::{self, Lines};
+use cprof_annotate::method::{Annotation, Way};
+use cprof_profile::names::thousands;
+use cprof_profile::tree::Symbol;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// What a row is of; what does not apply is absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct Key {
+    class: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    descriptor: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_file: Option<String>,
+    /// 0: bytecodes without a line number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u16>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    bytecodes: u64,
+    /// Executed blocks; of lines, executions.
+    executions: u64,
+    branches: u64,
+    taken: u64,
+}
+
+struct Row {
+    key: Key,
+    counts: Counts,
+}
+
+/// The names are those of the CSV.
+#[derive(Serialize)]
+struct JsonRow<'a> {
+    #[serde(flatten)]
+    key: &'a Key,
+    bytecodes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    executions: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocks: Option<u64>,
+    branches: u64,
+    taken: u64,
+}
+
+/// Rows, those with most bytecodes first.
+pub struct Rows {
+    by: HistogramBy,
+    rows: Vec<Row>,
+}
+
+/// Counts everything in the view.
+pub fn collect(view: &View, by: HistogramBy) -> Result<Rows> {
+    let mut rows: BTreeMap<Key, Counts> = BTreeMap::new();
+    let mut lines: BTreeMap<(String, String), (Lines, u64)> = BTreeMap::new();
+    for_each(view, |annotation| {
+        let symbol = &view.symbols.list[view.symbols.of_method(annotation.method) as usize];
+        if by == HistogramBy::Line {
+            let class = &view.profile.classes[view.profile.methods[annotation.method as usize].class as usize];
+            let of_class = lines.entry((symbol.class.clone(), class.source_file.clone())).or_default();
+            lines::add(&mut of_class.0, &annotation);
+            of_class.1 = of_class.1.wrapping_add(without_line(&annotation));
+            return;
+        }
+        let mut mix = Mix::default();
+        mix.add(&annotation);
+        let branches = mix.branches.all();
+        let counts = rows.entry(key(symbol, by)).or_default();
+        counts.add(mix.bytecodes, mix.blocks(), &branches);
+    })?;
+    for ((class, source_file), (lines, without)) in lines {
+        let key = |line| Key { class: class.clone(), source_file: Some(source_file.clone()), line: Some(line), ..Key::default() };
+        for (number, line) in lines {
+            let mut outcomes = Outcomes::default();
+            for of in &line.outcomes {
+                match of.outcome.way {
+                    Way::Taken => outcomes.taken = outcomes.taken.saturating_add(of.outcome.count),
+                    Way::NotTaken => outcomes.not_taken = outcomes.not_taken.saturating_add(of.outcome.count),
+                    _ => {}
+                }
+            }
+            if line.bytecodes > 0 {
+                rows.entry(key(number)).or_default().add(line.bytecodes, line.executions, &outcomes);
+            }
+        }
+        if without > 0 {
+            rows.entry(key(0)).or_default().add(without, 0, &Outcomes::default());
+        }
+    }
+    let mut rows: Vec<Row> = rows.into_iter().map(|(key, counts)| Row { key, counts }).collect();
+    rows.sort_by(|a, b| b.counts.bytecodes.cmp(&a.counts.bytecodes).then_with(|| a.key.cmp(&b.key)));
+    Ok(Rows { by, rows })
+}
+
+/// The bytecodes of a method that stand at no line.
+fn without_line(annotation: &Annotation) -> u64 {
+    let at_lines =
+        annotation.rows.iter().filter(|row| row.line.is_some()).fold(0u64, |sum, row| sum.wrapping_add(row.executions));
+    annotation.bytecodes.saturating_sub(at_lines)
+}
+
+fn key(symbol: &Symbol, by: HistogramBy) -> Key {
+    let mut key = Key { class: symbol.class.clone(), ..Key::default() };
+    if by == HistogramBy::Method {
+        key.method = Some(symbol.method.clone());
+        key.descriptor = Some(symbol.descriptor.clone());
+    }
+    key
+}
+
+impl Counts {
+    fn add(&mut self, bytecodes: u64, executions: u64, branches: &Outcomes) {
+        self.bytecodes = self.bytecodes.saturating_add(bytecodes);
+        self.executions = self.executions.saturating_add(executions);
+        self.branches = self.branches.saturating_add(branches.executed());
+        self.taken = self.taken.saturating_add(branches.taken);
+    }
+}
+
+impl Rows {
+    fn shown(&self, args: &Histogram) -> &[Row] {
+        &self.rows[..top(args, self.rows.len())]
+    }
+
+    /// What the executions of a row are of.
+    fn executions(&self) -> &'static str {
+        if self.by == HistogramBy::Line { "executions" } else { "blocks" }
+    }
+
+    /// For people.
+    pub fn text(&self, view: &View, args: &Histogram, out: &mut dyn Write, style: Style) -> Result<()> {
+        let all = view.totals.own;
+        writeln!(out, "{}", style.bold(&view.file))?;
+        writeln!(out, "{} bytecodes executed\n", thousands(all))?;
+        let (what, per) = match self.by {
+            HistogramBy::Line => ("line", None),
+            HistogramBy::Method => ("method", Some("per block")),
+            HistogramBy::Class | HistogramBy::Opcode => ("class", Some("per block")),
+        };
+        let mut heads = vec!["bytecodes", "share", self.executions()];
+        heads.extend(per);
+        heads.extend(["branches", "taken", what]);
+        let mut table = Table::new(&heads);
+        let shown = self.shown(args);
+        for Row { key, counts } in shown {
+            let mut cells = vec![thousands(counts.bytecodes), share(counts.bytecodes, all), thousands(counts.executions)];
+            let mean = counts.bytecodes as f64 / counts.executions.max(1) as f64;
+            cells.extend(per.map(|_| format!("{mean:.2}")));
+            cells.extend([thousands(counts.branches), share(counts.taken, counts.branches), key.readable()]);
+            table.row(cells);
+        }
+        table.print(out, style)?;
+        let rest = &self.rows[shown.len()..];
+        if !rest.is_empty() {
+            let sum = rest.iter().fold(0u64, |sum, row| sum.saturating_add(row.counts.bytecodes));
+            let more =
+                format!("{} more: {} ({}); --top 0 shows all", thousands(rest.len() as u64), thousands(sum), share(sum, all));
+            writeln!(out, "{}", style.dim(&more))?;
+        }
+        Ok(())
+    }
+
+    /// The columns depend on what a row is.
+    pub fn csv(&self, args: &Histogram, out: &mut dyn Write) -> Result<()> {
+        let names = match self.by {
+            HistogramBy::Line => "class,source_file,line",
+            HistogramBy::Method => "class,method,descriptor",
+            HistogramBy::Class | HistogramBy::Opcode => "class",
+        };
+        write!(out, "{names},bytecodes,{},branches,taken\r\n", self.executions())?;
+        for Row { key, counts } in self.shown(args) {
+            let texts = [Some(&key.class), key.method.as_ref(), key.descriptor.as_ref(), key.source_file.as_ref()];
+            let mut fields: Vec<String> = texts.into_iter().flatten().map(|text| field(text)).collect();
+            fields.extend(key.line.map(|line| if line == 0 { String::new() } else { line.to_string() }));
+            let Counts { bytecodes, executions, branches, taken } = counts;
+            write!(out, "{},{bytecodes},{executions},{branches},{taken}\r\n", fields.join(","))?;
+        }
+        Ok(())
+    }
+
+    /// `bytecodes` and `rows`.
+    pub fn json(&self, view: &View, args: &Histogram, out: &mut dyn Write) -> Result<()> {
+        let by_line = self.by == HistogramBy::Line;
+        let rows: Vec<JsonRow<'_>> = self
+            .shown(args)
+            .iter()
+            .map(|Row { key, counts }| JsonRow {
+                key,
+                bytecodes: counts.bytecodes,
+                executions: by_line.then_some(counts.executions),
+                blocks: (!by_line).then_some(counts.executions),
+                branches: counts.branches,
+                taken: counts.taken,
+            })
+            .collect();
+        let report = serde_json::json!({ "bytecodes": view.totals.own, "rows": rows });
+        serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;
+        writeln!(out)?;
+        Ok(())
+    }
+}
+
+impl Key {
+    fn readable(&self) -> String {
+        match (&self.method, &self.descriptor, &self.source_file, self.line) {
+            (Some(method), Some(descriptor), ..) => readable(&Symbol {
+                class: self.class.clone(),
+                method: method.clone(),
+                descriptor: descriptor.clone(),
+                native: false,
+            }),
+            (_, _, _, Some(0)) => format!("{} (no line number)", self.class),
+            (_, _, Some(file), Some(line)) => format!("{} {file}:{line}", self.class),
+            _ => self.class.clone(),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `cprof merge`: many profiles made one.
+
+use crate::args::Merge;
+use crate::progress::Progress;
+use crate::style::Style;
+use anyhow::{Result, bail};
+use cprof_profile::file;
+use cprof_profile::merge::Merger;
+use cprof_profile::model::Run;
+use cprof_profile::names::thousands;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+/// Reads one profile after the other, adds them up, and writes the sum.
+pub fn merge(args: &Merge) -> Result<()> {
+    let out = args.out.canonicalize();
+    if let Some(same) = args.files.iter().find(|f| out.is_ok() && f.canonicalize().ok() == out.as_ref().ok().cloned()) {
+        bail!(
+            "{} is one of the profiles to merge and the one to write: its counts would be in there twice the next time. Name another file with -o, or leave it out",
+            same.display()
+        );
+    }
+    let progress = Progress::start(format!("merging {} profiles", args.files.len()));
+    let mut merger = Merger::default();
+    for (i, path) in args.files.iter().enumerate() {
+        progress.reached(i as f64 / args.files.len() as f64);
+        merger.add(file::read(path)?, &path.display().to_string())?;
+    }
+    let merged = merger.finish();
+    let bytes = file::write(&args.out, &merged.profile)?;
+    drop(progress);
+    let mut err = io::stderr();
+    let style = Style::of(&err);
+    for note in merged.notes.iter().chain(&twice(&merged.profile.runs)) {
+        writeln!(err, "cprof: {}", style.warning(note))?;
+    }
+    if !args.quiet {
+        let (runs, contexts) = (merged.profile.runs.len() as u64, merged.profile.nodes.len() as u64);
+        let runs = if runs == 1 { "1 run".to_owned() } else { format!("{} runs", thousands(runs)) };
+        let out = args.out.display();
+        writeln!(
+            err,
+            "cprof: merged {runs} into {out} ({}, {} contexts); show it with: cprof report {out}",
+            crate::live::size(bytes),
+            thousands(contexts)
+        )?;
+    }
+    Ok(())
+}
+
+/// Says which runs are in there several times: that may be meant, and may be two names of one file.
+fn twice(runs: &[Run]) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let fact = |run: &Run| (run.facts.started_ms, run.facts.ended_ms, run.facts.pid, run.facts.command_line.clone());
+    let again: Vec<&Run> = runs.iter().filter(|run| !seen.insert(fact(run))).collect();
+    let first = again.first()?;
+    Some(format!(
+        "{} of the {} runs are there more than once, {} among them: their counts are, too",
+        again.len(),
+        runs.len(),
+        first.file
+    ))
+}

@@ -1,0 +1,76 @@
+//! The numbers of a view as columns: what it counted, and its cycles on several processors with several caches.
+
+use crate::args::Processors;
+use crate::report::processor::model;
+use crate::report::view::View;
+use anyhow::{Context, Result, bail};
+use cprof_profile::cache::CacheSpec;
+use cprof_profile::cycles::{self, Options, evaluate};
+use cprof_profile::metrics::{self, Metric};
+use cprof_profile::target::{CycleEstimator, Model};
+use cprof_profile::tree::Tree;
+
+/// A processor with a cache, and what a profile's nodes cost on it.
+pub struct OnProcessor {
+    /// The processor.
+    pub model: Model,
+    /// The model's name with the parameters that were set.
+    pub name: String,
+    /// Its method cache.
+    pub cache: CacheSpec,
+    /// How it was evaluated.
+    pub options: Options,
+    /// Per node of the profile.
+    pub nodes: Vec<cycles::Metrics>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// Calls, exceptional exits and bytecodes; misses of the caches that were simulated; cycles on each processor that `on`
+/// or the recording names, with each of the caches that `on` names or that were simulated.
+pub fn metrics(view: &View, on: &Processors) -> Result<Vec<Metric>> {
+    Ok(columns(view, &view.tree, &processors(view, on)?))
+}
+
+/// The same of another tree of the view's profile.
+pub fn columns(view: &View, tree: &Tree, processors: &[OnProcessor]) -> Vec<Metric> {
+    let mut all = metrics::counted(tree);
+    all.extend(metrics::misses(&view.profile, tree));
+    all.extend(processors.iter().map(|p| metrics::cycles(tree, &p.name, p.cache, &p.nodes)));
+    all
+}
+
+/// Evaluates a profile on the processors that `on` or the recording names.
+pub fn processors(view: &View, on: &Processors) -> Result<Vec<OnProcessor>> {
+    let profile = &view.profile;
+    let mut all = Vec::new();
+    let recorded = Some(&profile.run.target).filter(|name| on.target.is_empty() && !name.is_empty());
+    let mut targets: Vec<&String> = on.target.iter().chain(recorded).collect();
+    targets.dedup();
+    if targets.is_empty() && on.is_given() {
+        bail!(
+            "--cache, --set, --no-upcalls and --no-exceptions belong to a processor; name one with --target (cprof targets lists them)"
+        );
+    }
+    for target in targets {
+        let model = model(target, &on.set)?;
+        let mut caches = if on.cache.is_empty() { profile.caches.clone() } else { on.cache.clone() };
+        if caches.is_empty() {
+            caches.push(model.cache());
+        }
+        for cache in caches {
+            all.push(evaluated(view, &model, cache, on)?);
+        }
+    }
+    Ok(all)
+}
+
+/// Evaluates a profile on a processor with a cache; of `on` only what does not choose these.
+pub fn evaluated(view: &View, model: &Model, cache: CacheSpec, on: &Processors) -> Result<OnProcessor> {
+    let settings: String = on.set.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    let options = Options { cache: Some(cache), without_upcalls: on.no_upcalls, without_exceptions: on.no_exceptions };
+    let evaluation = evaluate(&view.profile, &view.measures, &view.natives, model, &options)
+        .with_context(|| format!("{}: target {}, cache {cache}", view.file, model.name()))?;
+    let name = format!("{}{settings}", model.name());
+    Ok(OnProcessor { model: model.clone(), name, cache, options, nodes: evaluation.nodes, notes: evaluation.notes })
+}

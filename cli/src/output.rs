@@ -1,0 +1,109 @@
+//! Where a command writes: a file that is there whole or not at all, or standard output.
+
+use anyhow::{Context, Result};
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Enough that writing is not what takes the time.
+const BUFFER: usize = 1 << 20;
+
+/// An output that is being written; without [`Output::finish`] a file stays as it was.
+pub enum Output {
+    /// `-`
+    Standard(BufWriter<io::Stdout>),
+    /// A file beside the one asked for, until it is complete.
+    Beside(BufWriter<NamedTempFile>, PathBuf),
+    /// A device or a pipe, which nothing can replace.
+    Within(BufWriter<File>, PathBuf),
+}
+
+impl Output {
+    /// Opens the file, or standard output for `-`.
+    pub fn create(path: &Path) -> Result<Output> {
+        let cannot = || format!("{} cannot be written", path.display());
+        if path == Path::new("-") {
+            return Ok(Output::Standard(BufWriter::with_capacity(BUFFER, io::stdout())));
+        }
+        // Links are followed: what they point to is what is written.
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if target.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+            let file = File::options().write(true).open(&target).with_context(cannot)?;
+            return Ok(Output::Within(BufWriter::with_capacity(BUFFER, file), path.to_owned()));
+        }
+        if target.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory)).with_context(cannot);
+        }
+        let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let beside = tempfile::Builder::new().prefix(".cprof-").permissions(Permissions::from_mode(0o666)).tempfile_in(folder);
+        Ok(Output::Beside(BufWriter::with_capacity(BUFFER, beside.with_context(cannot)?), target))
+    }
+
+    /// Everything is written: puts the file into its place. Returns its size; none for streams.
+    pub fn finish(self) -> Result<Option<u64>> {
+        let cannot = |path: &Path| format!("{} cannot be written", path.display());
+        match self {
+            Output::Standard(mut out) => out.flush().map(|()| None).map_err(Into::into),
+            Output::Within(mut out, path) => out.flush().map(|()| None).with_context(|| cannot(&path)),
+            Output::Beside(out, path) => {
+                let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(|| cannot(&path))?;
+                let size = file.as_file().metadata().with_context(|| cannot(&path))?.len();
+                file.persist(&path).map_err(|e| e.error).with_context(|| cannot(&path))?;
+                Ok(Some(size))
+            }
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Output::Standard(out) => out.write(bytes),
+            Output::Beside(out, _) => out.write(bytes),
+            Output::Within(out, _) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Output::Standard(out) => out.flush(),
+            Output::Beside(out, _) => out.flush(),
+            Output::Within(out, _) => out.flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_is_there_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        fs::write(&path, "old").unwrap();
+        let mut unfinished = Output::create(&path).unwrap();
+        unfinished.write_all(b"half").unwrap();
+        drop(unfinished);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        let mut finished = Output::create(&path).unwrap();
+        finished.write_all(b"whole").unwrap();
+        assert_eq!(finished.finish().unwrap(), Some(5));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "whole");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_said() {
+        for path in ["/nowhere/a.txt", "/"] {
+            let error = Output::create(Path::new(path)).err().map(|e| e.to_string());
+            assert_eq!(error, Some(format!("{path} cannot be written")));
+        }
+        let mut device = Output::create(Path::new("/dev/null")).unwrap();
+        device.write_all(b"gone").unwrap();
+        assert_eq!(device.finish().unwrap(), None);
+    }
+}

@@ -1,0 +1,60 @@
+//! `cprof export --format parquet`: a directory per table, in it a file per run.
+
+use crate::args::Processors;
+use crate::metrics::processors;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::report::view::View;
+use anyhow::{Context, Result, bail};
+use cprof_fleet::{Column, Export, blocks, methods, nodes, run_id, runs};
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+
+/// Adds a profile's tables to those in a directory; those of the same run are replaced.
+pub fn export(view: &View, directory: &Path, on: &Processors) -> Result<()> {
+    if directory == Path::new("-") {
+        bail!("parquet is a file per table, which standard output cannot be; name a directory with -o, as -o fleet");
+    }
+    let profile = &view.profile;
+    let mut columns = Vec::new();
+    for (cache, misses) in profile.caches.iter().zip(&profile.misses) {
+        for (metric, nodes) in [("entry_misses", &misses.entry), ("return_misses", &misses.returns)] {
+            columns.push(Column { metric, target: None, cache: cache.to_string(), nodes: Cow::Borrowed(nodes) });
+        }
+    }
+    for p in processors(view, on)? {
+        let nodes = p.nodes.iter().map(|m| m.cycles).collect();
+        columns.push(Column { metric: "cycles", target: Some(p.name), cache: p.cache.to_string(), nodes });
+    }
+    let run_id = run_id(profile);
+    let chosen = view.chosen_nodes();
+    let export = Export {
+        run_id: &run_id,
+        file: &view.file,
+        profile,
+        symbols: &view.symbols,
+        measures: &view.measures,
+        natives: &view.natives,
+        tree: &view.tree,
+        threads: &view.threads,
+        roots: view.roots.as_deref(),
+        nodes: &chosen,
+        columns: &columns,
+    };
+    let open = |table: &str| -> Result<Output> {
+        let folder = directory.join(table);
+        fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        Output::create(&folder.join(format!("{run_id}.parquet")))
+    };
+    let _progress = Progress::start(format!("writing {}", directory.display()));
+    let failed = || format!("{} cannot be exported to {}", view.file, directory.display());
+    methods(&export, open("methods")?).with_context(failed)?.finish()?;
+    blocks(&export, open("blocks")?).with_context(failed)?.finish()?;
+    let (contexts, metrics) = nodes(&export, open("nodes")?, open("metrics")?).with_context(failed)?;
+    contexts.finish()?;
+    metrics.finish()?;
+    // Last: a run that is in this table is in the others.
+    runs(&export, open("runs")?).with_context(failed)?.finish()?;
+    Ok(())
+}

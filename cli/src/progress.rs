@@ -1,0 +1,111 @@
+//! Says on a terminal what takes long, and how much of it is done; says nothing anywhere else.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// What takes less is not spoken of: it would only flicker.
+const LONG: Duration = Duration::from_millis(400);
+/// Between two looks at how much is done.
+const INTERVAL: Duration = Duration::from_millis(200);
+/// How much is done when nobody says.
+const UNKNOWN: u64 = u64::MAX;
+
+/// Something under way; its line goes when this is dropped.
+pub struct Progress {
+    shared: Arc<Shared>,
+    speaker: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    over: Mutex<bool>,
+    wake: Condvar,
+    /// Per cent, or [`UNKNOWN`].
+    done: AtomicU64,
+}
+
+impl Progress {
+    /// Begins; `doing` as in "reading app.cprof".
+    pub fn start(doing: String) -> Progress {
+        let shared = Arc::new(Shared { over: Mutex::new(false), wake: Condvar::new(), done: AtomicU64::new(UNKNOWN) });
+        let able = io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
+        let speaker = able.then(|| {
+            let shared = Arc::clone(&shared);
+            std::thread::spawn(move || shared.speak(&doing))
+        });
+        Progress { shared, speaker }
+    }
+
+    /// So much is done, 0 to 1.
+    pub fn reached(&self, part: f64) {
+        self.shared.done.store((part * 100.0) as u64, Ordering::Relaxed);
+    }
+}
+
+impl Shared {
+    /// Speaks until it is over.
+    fn speak(&self, doing: &str) {
+        let begin = Instant::now();
+        let mut wait = LONG;
+        let mut over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            over = match self.wake.wait_timeout_while(over, wait, |over| !*over) {
+                Ok((over, _)) => over,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+            if *over {
+                break;
+            }
+            wait = INTERVAL;
+            // Some terminals do not know how wide they are.
+            let columns = crossterm::terminal::size().map_or(0, |(columns, _)| usize::from(columns));
+            let columns = if columns == 0 { 80 } else { columns };
+            let line = line(doing, self.done.load(Ordering::Relaxed), begin.elapsed(), columns);
+            // Whether a terminal shows it changes nothing.
+            let _ = write!(io::stderr(), "\r{line}\x1b[K");
+        }
+        if wait == INTERVAL {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// The line, short enough not to be wrapped.
+fn line(doing: &str, done: u64, elapsed: Duration, columns: usize) -> String {
+    let seconds = elapsed.as_secs();
+    let state = if done == UNKNOWN { format!(" … {seconds} s") } else { format!(" … {done} %, {seconds} s") };
+    let room = columns.saturating_sub(state.chars().count() + 1);
+    doing.chars().filter(|c| !c.is_control()).take(room).chain(state.chars()).collect()
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        *self.shared.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.shared.wake.notify_all();
+        if let Some(speaker) = self.speaker.take() {
+            let _ = speaker.join(); // it does not panic, and nothing depends on it
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_fits_the_terminal() {
+        assert_eq!(line("reading a.cprof", UNKNOWN, Duration::from_secs(3), 80), "reading a.cprof … 3 s");
+        assert_eq!(line("writing \x1b[mlong name", 7, Duration::from_secs(12), 24), "writing [ml … 7 %, 12 s");
+    }
+
+    #[test]
+    fn what_is_short_is_over_at_once() {
+        let begin = Instant::now();
+        let progress = Progress::start("testing".into());
+        progress.reached(0.5);
+        drop(progress);
+        assert!(begin.elapsed() < Duration::from_secs(5));
+    }
+}

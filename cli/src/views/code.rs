@@ -1,0 +1,140 @@
+//! The code of methods with its counts, for the page.
+
+use super::Loaded;
+use anyhow::{Context, Result};
+use cprof_annotate::charges::Charges;
+use cprof_annotate::method::{Annotation, Choice, Outcome, Way, annotate};
+use cprof_annotate::source::{Source, Sources};
+use cprof_profile::measure::Measures;
+use cprof_profile::names::thousands;
+use cprof_profile::tree::Symbol;
+use cprof_views::page::{Code, CodeRow, CodeSource};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+/// Methods whose code is on the page: it would grow without bound.
+const MOST_METHODS: usize = 5_000;
+
+/// The code of the methods that executed most bytecodes; notes say what is left out.
+pub fn codes(loaded: &Loaded, source: &[PathBuf], notes: &mut Vec<String>) -> Result<Vec<Code>> {
+    let view = &loaded.view;
+    let profile = &view.profile;
+    let damaged = || format!("{} cannot be annotated", view.file);
+    let nodes = view.chosen_nodes();
+    let wanted = wanted(loaded, &nodes, notes);
+    let mut codes: BTreeMap<u32, Code> = BTreeMap::new();
+    let begin = |codes: &mut BTreeMap<u32, Code>, annotation: Annotation| {
+        let symbol = &view.symbols.list[view.symbols.of_method(annotation.method) as usize];
+        codes.entry(annotation.method).or_insert_with(|| code(&annotation, symbol));
+    };
+    if loaded.processors.is_empty() {
+        let choice = Choice { profile, measures: &view.measures, nodes: &nodes, charges: None };
+        annotate(&choice, |m| wanted[m as usize], |a| begin(&mut codes, a)).with_context(damaged)?;
+    }
+    for processor in &loaded.processors {
+        let measures = &view.measures;
+        let charges = Charges::collect(profile, measures, &view.natives, &processor.model, &processor.options, &nodes);
+        let charges = charges.with_context(damaged)?;
+        let evaluated = Measures { processor: processor.nodes.clone(), ..measures.clone() };
+        let choice = Choice { profile, measures: &evaluated, nodes: &nodes, charges: Some(&charges) };
+        let name = format!("cycles[{},{}]", processor.name, processor.cache);
+        let add = |annotation: Annotation| {
+            let method = annotation.method;
+            let cycles: Vec<u64> = annotation.rows.iter().map(|r| r.cycles).collect();
+            let elsewhere: Vec<String> =
+                annotation.elsewhere.iter().map(|e| format!("{name}: {} are of {}", e.cycles, e.why.about())).collect();
+            begin(&mut codes, annotation);
+            if let Some(code) = codes.get_mut(&method) {
+                code.cycles.push(name.clone());
+                code.notes.extend(elsewhere);
+                code.rows.iter_mut().zip(cycles).for_each(|(row, cycles)| row.5.push(cycles));
+            }
+        };
+        annotate(&choice, |m| wanted[m as usize], add).with_context(damaged)?;
+    }
+    if !source.is_empty() {
+        add_sources(loaded, source, &mut codes, notes)?;
+    }
+    Ok(codes.into_values().collect())
+}
+
+/// Per method of the profile: it is among those that executed most.
+fn wanted(loaded: &Loaded, nodes: &[bool], notes: &mut Vec<String>) -> Vec<bool> {
+    let view = &loaded.view;
+    let mut own = vec![0u64; view.profile.methods.len()];
+    for (node, _) in nodes.iter().enumerate().filter(|(_, chosen)| **chosen) {
+        if let Some(sum) = own.get_mut(view.profile.nodes.method[node] as usize) {
+            *sum = sum.saturating_add(view.measures.own[node]);
+        }
+    }
+    let mut order: Vec<usize> = (0..own.len()).filter(|&m| own[m] > 0).collect();
+    order.sort_by_key(|&m| (Reverse(own[m]), m));
+    if order.len() > MOST_METHODS {
+        let left = thousands((order.len() - MOST_METHODS) as u64);
+        let bytecodes = order[MOST_METHODS..].iter().map(|&m| own[m]).fold(0u64, u64::saturating_add);
+        notes.push(format!(
+            "{}: the code of {left} methods is not on this page; they executed least, {} bytecodes together",
+            view.file,
+            thousands(bytecodes)
+        ));
+        order.truncate(MOST_METHODS);
+    }
+    let mut wanted = vec![false; own.len()];
+    order.into_iter().for_each(|m| wanted[m] = true);
+    wanted
+}
+
+fn code(annotation: &Annotation, symbol: &Symbol) -> Code {
+    let begins = |bci: u32| u8::from(annotation.blocks.iter().any(|b| b.start == bci));
+    let rows = annotation.rows.iter().map(|row| {
+        let text = row.text.lines(row.bci).join("\n");
+        let text = text.split_once(": ").map_or(text.as_str(), |(_, text)| text).to_owned();
+        let outcomes = row.outcomes.iter().map(|o| (outcome(o), o.count)).collect();
+        CodeRow(row.bci, row.line.unwrap_or(0), text, begins(row.bci), row.executions, Vec::new(), outcomes)
+    });
+    Code { symbol: symbol.clone(), cycles: Vec::new(), rows: rows.collect(), source: None, notes: Vec::new() }
+}
+
+/// A way as text.
+fn outcome(outcome: &Outcome) -> String {
+    let to = outcome.target.map(|target| format!(" → {target}")).unwrap_or_default();
+    match &outcome.way {
+        Way::Case { values, default } => {
+            let mut labels: Vec<String> = values.iter().take(4).map(i32::to_string).collect();
+            labels.extend((values.len() > 4).then(|| format!("{} more", values.len() - 4)));
+            labels.extend(default.then(|| "default".to_owned()));
+            format!("{}{to}", labels.join(", "))
+        }
+        way => format!("{}{to}", way.name().replace('_', " ")),
+    }
+}
+
+/// Gives methods the lines of their source.
+fn add_sources(loaded: &Loaded, places: &[PathBuf], codes: &mut BTreeMap<u32, Code>, notes: &mut Vec<String>) -> Result<()> {
+    let profile = &loaded.view.profile;
+    let mut sources = Sources::open(places)?;
+    let mut files: HashMap<(String, String), Option<Source>> = HashMap::new();
+    let mut without = 0u64;
+    for (&method, code) in codes {
+        let class = &profile.classes[profile.methods[method as usize].class as usize];
+        let package = class.name.rsplit_once('/').map_or("", |(package, _)| package);
+        let key = (package.to_owned(), class.source_file.clone());
+        if !files.contains_key(&key) {
+            files.insert(key.clone(), sources.find(&class.name, &class.source_file)?);
+        }
+        let lines = || code.rows.iter().map(|row| row.1).filter(|&line| line > 0);
+        match (&files[&key], lines().min(), lines().max()) {
+            (Some(source), Some(first), Some(last)) if source.lines.len() >= usize::from(last) => {
+                let lines = source.lines[usize::from(first) - 1..usize::from(last)].to_vec();
+                code.source = Some(CodeSource { name: source.name.clone(), first, lines });
+            }
+            _ => without += 1,
+        }
+    }
+    if without > 0 {
+        let methods = thousands(without);
+        notes.push(format!("{}: the source of {methods} methods was not found, or has no line numbers", loaded.view.file));
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! `cprof html`.
+
+use super::code::codes;
+use super::{Loaded, written};
+use crate::args::Html;
+use crate::date::utc;
+use crate::metrics::columns;
+use crate::output::Output;
+use anyhow::Result;
+use cprof_profile::metrics::Metric;
+use cprof_profile::names::{dotted, thousands};
+use cprof_profile::tree::Tree;
+use cprof_views::page::{Facts, Page, Side};
+use std::collections::BTreeMap;
+
+/// Labels of threads that are told apart; a profile may have thousands.
+const MOST_LABELS: usize = 100;
+
+/// Writes the page.
+pub fn html(args: &Html) -> Result<()> {
+    let after = Loaded::new(&args.part, &args.on)?;
+    let before = args.diff.as_ref().map(|file| Loaded::other(file, &args.part, &args.on)).transpose()?;
+    let mut facts = facts(&after, before.as_ref(), args);
+    let common = common(&after, before.as_ref(), &mut facts.notes);
+    facts.metric =
+        Some(after.metric()).filter(|name| common.iter().any(|c| c.0 == *name)).unwrap_or_else(|| "bytecodes".to_owned());
+    // Call sites move when code changes: compared contexts are those of the methods' names alone.
+    let sites = before.is_none() && after.view.profile.run.sites;
+    let mut page = Page::new(sites, common.clone());
+    add(&mut page, Side::After, &after, &common, &mut facts.notes);
+    if let Some(before) = &before {
+        add(&mut page, Side::Before, before, &common, &mut facts.notes);
+    }
+    codes(&after, &args.source, &mut facts.notes)?.into_iter().for_each(|code| page.add_code(code));
+    let mut out = Output::create(&args.output)?;
+    page.write(&facts, &mut out)?;
+    written(&args.output, out, &format!("{} contexts", thousands(after.view.totals.contexts)))
+}
+
+fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
+    let mut facts = Facts {
+        title: args.title.clone().unwrap_or_else(|| after.title()),
+        file: after.view.file.clone(),
+        before: before.map(|b| b.view.file.clone()),
+        ..Facts::default()
+    };
+    for loaded in [Some(after), before].into_iter().flatten() {
+        let run = &loaded.view.profile.run;
+        let length = match run.ended_ms {
+            0 => "killed".to_owned(),
+            ended => format!("{:.1} s under the profiler", ended.saturating_sub(run.started_ms) as f64 / 1000.0),
+        };
+        let mut fact = |name: &str, value: String| {
+            if !value.is_empty() {
+                facts.run.push((name.to_owned(), value));
+            }
+        };
+        fact("Profile", loaded.view.file.clone());
+        fact("Main class", run.main_class.clone());
+        fact("JVM", format!("{} {}", run.jvm_vendor, run.jvm_version).trim().to_owned());
+        fact("Started", utc(run.started_ms));
+        fact("Took", length);
+        fact("Options", run.options.clone());
+        fact("Command line", run.command_line.join(" "));
+        fact("Only below", args.part.root.clone().unwrap_or_default());
+        fact("Only threads", args.part.thread.clone().unwrap_or_default());
+        fact("Recorded by", format!("cprof {}", run.cprof_version));
+        facts.notes.extend(run.taken.caution().map(|caution| format!("{}: {caution}", loaded.view.file)));
+        facts.notes.extend(loaded.view.profile.warnings.iter().map(|w| format!("{}: {w}", loaded.view.file)));
+        if run.lost_calls > 0 {
+            facts.notes.push(format!(
+                "{}: {} calls found no room; totals are incomplete",
+                loaded.view.file,
+                thousands(run.lost_calls)
+            ));
+        }
+        if loaded.view.measures.inconsistent > 0 {
+            let contexts = thousands(loaded.view.measures.inconsistent as u64);
+            facts.notes.push(format!("{}: {contexts} contexts were read between two counters", loaded.view.file));
+        }
+        for processor in &loaded.processors {
+            let on = |note: &String| format!("{} with {}: {note}", processor.name, processor.cache);
+            facts.notes.extend(processor.notes.iter().map(on));
+        }
+    }
+    let gap = |g: &cprof_profile::model::Gap| {
+        let class = dotted(&g.class);
+        (g.method.as_ref().map_or_else(|| class.clone(), |method| format!("{class}.{method}")), g.reason.clone())
+    };
+    facts.gaps = after.view.profile.gaps.iter().map(gap).collect();
+    facts
+}
+
+/// Names and units of the metrics that both profiles have; the others are noted.
+fn common(after: &Loaded, before: Option<&Loaded>, notes: &mut Vec<String>) -> Vec<(String, &'static str)> {
+    let names = |loaded: &Loaded| -> Vec<(String, &'static str)> {
+        let empty = Tree::new(&loaded.view.profile, &loaded.view.symbols, &loaded.view.measures, &loaded.view.natives, |_| false);
+        columns(&loaded.view, &empty, &loaded.processors).into_iter().map(|m| (m.name, m.unit)).collect()
+    };
+    let mut all = names(after);
+    if let Some(before) = before {
+        let others = names(before);
+        let mut alone =
+            |(name, _): &(String, &str), file: &str| notes.push(format!("only {file} has {name}; it cannot be compared"));
+        all.iter().filter(|n| !others.contains(n)).for_each(|n| alone(n, &after.view.file));
+        others.iter().filter(|n| !all.contains(n)).for_each(|n| alone(n, &before.view.file));
+        all.retain(|n| others.contains(n));
+    }
+    all
+}
+
+/// Adds the chosen threads, label by label.
+fn add(page: &mut Page, side: Side, loaded: &Loaded, common: &[(String, &'static str)], notes: &mut Vec<String>) {
+    let view = &loaded.view;
+    let threads = &view.profile.threads;
+    let nodes = |t: usize| view.profile.nodes_of_thread(t).len();
+    let mut labels: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    (0..threads.len()).filter(|&t| view.threads[t]).for_each(|t| labels.entry(threads[t].label()).or_default().push(t));
+    let mut groups: Vec<(String, Vec<usize>)> = labels.into_iter().collect();
+    groups.sort_by_key(|(_, members)| std::cmp::Reverse(members.iter().map(|&t| nodes(t)).sum::<usize>()));
+    if groups.len() > MOST_LABELS {
+        let rest = groups.split_off(MOST_LABELS - 1);
+        let label = format!("({} other names)", thousands(rest.len() as u64));
+        notes.push(format!("{}: threads of {} names are shown together as {label}", view.file, thousands(rest.len() as u64)));
+        let mut members: Vec<usize> = rest.into_iter().flat_map(|(_, members)| members).collect();
+        members.sort_unstable();
+        groups.push((label, members));
+    }
+    for (label, members) in groups {
+        let tree = Tree::new(&view.profile, &view.symbols, &view.measures, &view.natives, |t| members.binary_search(&t).is_ok());
+        let tree = match &view.roots {
+            Some(roots) => tree.at_and_below(|s| roots[s as usize]),
+            None => tree,
+        };
+        let metrics: Vec<Metric> =
+            columns(view, &tree, &loaded.processors).into_iter().filter(|m| common.iter().any(|c| c.0 == m.name)).collect();
+        let leases = members.iter().map(|&t| u64::from(threads[t].leases)).sum();
+        page.add(side, &label, leases, &view.symbols, &tree, metrics);
+    }
+}

@@ -1,0 +1,57 @@
+//! `cprof flamegraph` and `cprof html`: pictures of profiles.
+
+mod code;
+mod flamegraph;
+mod html;
+
+pub use flamegraph::flamegraph;
+pub use html::html;
+
+use crate::args::{Part, Processors};
+use crate::metrics::{OnProcessor, processors};
+use crate::output::Output;
+use crate::report::view::View;
+use anyhow::Result;
+use cprof_profile::names::thousands;
+use cprof_profile::target::CycleEstimator;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+/// A profile with what its nodes cost on the processors asked for.
+struct Loaded {
+    view: View,
+    processors: Vec<OnProcessor>,
+}
+
+impl Loaded {
+    fn new(part: &Part, on: &Processors) -> Result<Loaded> {
+        let view = View::load(part, None)?;
+        let processors = processors(&view, on)?;
+        Ok(Loaded { view, processors })
+    }
+
+    /// The same part of another file.
+    fn other(file: &Path, part: &Part, on: &Processors) -> Result<Loaded> {
+        Loaded::new(&Part { file: file.to_owned(), root: part.root.clone(), thread: part.thread.clone() }, on)
+    }
+
+    /// The metric that says most: cycles with the processor's own method cache, with another, or else bytecodes.
+    fn metric(&self) -> String {
+        let own = self.processors.iter().find(|p| p.model.cache() == p.cache).or(self.processors.first());
+        own.map_or_else(|| "bytecodes".to_owned(), |p| format!("cycles[{},{}]", p.name, p.cache))
+    }
+
+    /// What ran, or the file's name.
+    fn title(&self) -> String {
+        let main = &self.view.profile.run.main_class;
+        if main.is_empty() { self.view.file.clone() } else { main.clone() }
+    }
+}
+
+/// Says at the end what was written, where someone looks.
+fn written(path: &Path, output: Output, what: &str) -> Result<()> {
+    if let (Some(size), true) = (output.finish()?, io::stderr().is_terminal()) {
+        eprintln!("{}: {what}, {} KB", path.display(), thousands(size.div_ceil(1000)));
+    }
+    Ok(())
+}

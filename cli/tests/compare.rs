@@ -1,0 +1,274 @@
+//! `cprof diff`, `cprof overlap` and `cprof check` on synthetic profiles whose every count is known.
+
+use cprof_profile::cache::CacheSpec;
+use cprof_profile::model::{Misses, Profile};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A folder with profiles.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn profile(&self, name: &str, profile: &Profile) -> PathBuf {
+        let path = self.0.path().join(name);
+        cprof_profile::file::write(&path, profile).unwrap();
+        path
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+/// The demo: `main` 1 call, 4 bytecodes; `work` 3 + 1 calls, 19 + 13; the lambda's `run` 1 call, 3; 5 native calls.
+fn demo() -> Profile {
+    cprof_synthetic::demo().profile(&[])
+}
+
+/// The same with everything executed twice.
+fn twice() -> Profile {
+    let mut profile = demo();
+    profile.nodes.counters.iter_mut().for_each(|c| *c *= 2);
+    profile.departures.iter_mut().for_each(|d| d.count *= 2);
+    profile
+}
+
+/// Exit code, standard output, standard error.
+fn cprof(arguments: &[&str], files: &[&Path]) -> (i32, String, String) {
+    let (command, options) = arguments.split_first().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_cprof")).arg(command).args(files).args(options).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn good(arguments: &[&str], files: &[&Path]) -> String {
+    let (code, out, error) = cprof(arguments, files);
+    assert_eq!((code, error.as_str()), (0, ""), "{arguments:?}");
+    out
+}
+
+#[test]
+fn no_difference_is_said() {
+    let folder = Folder::new();
+    let a = folder.profile("a.cprof", &demo());
+    for by in ["method", "context"] {
+        let text = good(&["diff", "--by", by], &[&a, &a]);
+        assert!(text.contains("no difference in calls, exceptional_exits, bytecodes"), "{text}");
+        assert!(text.contains("methods   0 new, 0 gone, 0 changed, 4 the same"), "{text}");
+        assert_eq!(good(&["diff", "--by", by, "--format", "csv"], &[&a, &a]).lines().count(), 1, "only the header");
+    }
+    let overlap = good(&["overlap", "--format", "csv"], &[&a, &a]);
+    assert_eq!(
+        overlap,
+        "metric,by_context,by_method,before,after\r\ncalls,100.000000,100.000000,11,11\r\n\
+         exceptional_exits,100.000000,100.000000,1,1\r\nbytecodes,100.000000,100.000000,39,39\r\n"
+    );
+}
+
+#[test]
+fn changes_are_ranked_and_signed() {
+    let folder = Folder::new();
+    let (a, b) = (folder.profile("a.cprof", &demo()), folder.profile("b.cprof", &twice()));
+    let expected = "fate,class,method,descriptor,native,was,before,after,change,before_total,after_total,change_total\r\n\
+                    changed,demo.Main,work,(I)V,false,,32,64,32,32,64,32\r\n\
+                    changed,demo.Main,main,([Ljava/lang/String;)V,false,,4,8,4,23,46,23\r\n\
+                    changed,demo.Main$$Lambda,run,()V,false,,3,6,3,16,32,16\r\n\
+                    changed,java.lang.Thread,yield,()V,true,,0,0,0,0,0,0\r\n";
+    assert_eq!(good(&["diff", "--format", "csv"], &[&a, &b]), expected);
+    let back = good(&["diff", "--format", "csv", "--top", "1"], &[&b, &a]);
+    assert!(back.ends_with("changed,demo.Main,work,(I)V,false,,64,32,-32,64,32,-32\r\n"), "{back}");
+    let contexts = good(&["diff", "--format", "csv", "--by", "context", "--top", "1"], &[&a, &b]);
+    let rows: Vec<&str> = contexts.lines().skip(1).collect();
+    assert_eq!(rows.len(), 2, "the context and its caller: {contexts}");
+    assert!(rows[0].contains(",changed,demo.Main,work,") && rows[1].contains(",changed,demo.Main,main,"), "{contexts}");
+    let json: Value = serde_json::from_str(&good(&["diff", "--format", "json", "--metric", "calls"], &[&b, &a])).unwrap();
+    assert_eq!((&json["metric"], &json["totals"][2]["change"]), (&"calls".into(), &(-39).into()));
+    assert_eq!(json["rows"][0]["method"], "yield");
+    assert_eq!(json["rows"][0]["change"], -5);
+    let text = good(&["diff", "--by", "context"], &[&a, &b]);
+    assert!(text.contains("demo.Main.work(int) < demo.Main.main(String[])"), "{text}");
+    assert!(text.contains("+39  +100.00%  bytecodes"), "{text}");
+    // All shares are as before.
+    assert!(good(&["overlap", "--metric", "bytecodes"], &[&a, &b]).contains("   100.00%    100.00%      39     78  bytecodes"));
+}
+
+#[test]
+fn a_part_of_both() {
+    let folder = Folder::new();
+    let (a, b) = (folder.profile("a.cprof", &demo()), folder.profile("b.cprof", &twice()));
+    let rows = good(&["diff", "--format", "csv", "--thread", "worker"], &[&a, &b]);
+    assert!(rows.contains("work,(I)V,false,,13,26,13,"), "{rows}");
+    let rows = good(&["diff", "--format", "csv", "--root", "demo.Main.main"], &[&a, &b]);
+    assert!(rows.contains("work,(I)V,false,,19,38,19,") && !rows.contains("Lambda"), "{rows}");
+    let (code, _, error) = cprof(&["diff", "--root", "demo.Main.nobody"], &[&a, &b]);
+    assert!(code == 1 && error.contains("a.cprof has no calls of demo.Main.nobody"), "{error}");
+}
+
+#[test]
+fn other_caches_other_metrics() {
+    let folder = Folder::new();
+    let cached = |cache: &str| {
+        let mut profile = demo();
+        let zeros = vec![0; profile.nodes.len()];
+        profile.caches = vec![cache.parse::<CacheSpec>().unwrap()];
+        profile.misses = vec![Misses { entry: zeros.clone(), returns: zeros }];
+        profile
+    };
+    let (a, b) = (folder.profile("a.cprof", &cached("4k/16")), folder.profile("b.cprof", &cached("1k/4")));
+    let text = good(&["diff"], &[&a, &b]);
+    assert!(text.contains("a.cprof has entry_misses[4k/16], return_misses[4k/16]"), "{text}");
+    assert!(text.contains("b.cprof has entry_misses[1k/4], return_misses[1k/4]"), "{text}");
+    let (code, _, error) = cprof(&["diff", "--metric", "entry_misses"], &[&a, &b]);
+    assert_eq!(code, 1);
+    assert!(error.contains("there is no metric entry_misses; there are calls, exceptional_exits, bytecodes"), "{error}");
+    assert!(error.contains("only") && error.contains("b.cprof has entry_misses[1k/4]"), "{error}");
+}
+
+#[test]
+fn empty_damaged_and_strange_profiles() {
+    let folder = Folder::new();
+    let a = folder.profile("a.cprof", &demo());
+    let empty = folder.profile("empty.cprof", &Profile::default());
+    let text = good(&["diff"], &[&a, &empty]);
+    assert!(text.contains("methods   0 new, 4 gone, 0 changed, 0 the same"), "{text}");
+    assert!(text.contains("empty.cprof: nothing was counted in it"), "{text}");
+    let text = good(&["overlap"], &[&empty, &empty]);
+    assert!(text.contains("         -          -       0      0  bytecodes"), "{text}");
+    let mut other = demo();
+    other.classes.iter_mut().for_each(|c| c.name = format!("other/{}", c.name));
+    other.natives.iter_mut().for_each(|n| n.class = format!("other/{}", n.class));
+    let other = folder.profile("other.cprof", &other);
+    let text = good(&["overlap", "--metric", "bytecodes"], &[&a, &other]);
+    assert!(text.contains("0.00%"), "{text}");
+    assert!(text.contains("the profiles have no method in common") && text.contains("is of demo.Main"), "{text}");
+    let cut = folder.write("cut.cprof", "PK\u{3}\u{4}");
+    for command in ["diff", "overlap"] {
+        let (code, out, error) = cprof(&[command], &[&a, &cut]);
+        assert_eq!((code, out.as_str()), (1, ""));
+        assert!(error.contains("cut.cprof"), "{error}");
+    }
+}
+
+/// A class file may call a method nearly anything.
+#[test]
+fn hostile_names() {
+    let folder = Folder::new();
+    let mut hostile = demo();
+    hostile.methods.iter_mut().for_each(|m| m.name = format!("{} ,\"<&>\n\u{1b}[2J é;%::{}", m.name, "x".repeat(60_000)));
+    let (a, b) = (folder.profile("a.cprof", &demo()), folder.profile("b.cprof", &hostile));
+    let json: Value = serde_json::from_str(&good(&["diff", "--format", "json"], &[&a, &b])).unwrap();
+    assert_eq!(json["methods"]["new"], 3);
+    assert!(good(&["diff", "--format", "csv", "--by", "context"], &[&b, &a]).contains("\"work ,\"\"<&>\n"));
+    let budget = folder.write("b.toml", "[[budget]]\nmethod = \"demo.Main.*\"\nlimits = [\"own bytecodes < 3\"]");
+    for format in ["text", "github", "junit", "json"] {
+        let (code, out, error) = cprof(&["check", "--budget", budget.to_str().unwrap(), "--format", format], &[&b]);
+        assert_eq!((code, error.as_str()), (1, ""), "{format}");
+        assert!(!out.contains('\u{1b}'), "{format}");
+        match format {
+            "github" => assert_eq!(out.lines().count(), 1),
+            "text" => assert_eq!(out.lines().count(), 2),
+            "json" => drop(serde_json::from_str::<Value>(&out).unwrap()),
+            _ => assert!(out.contains("&quot;&lt;&amp;&gt;"), "{out}"),
+        }
+    }
+}
+
+/// Checks the demo twice over against the demo as its baseline, with these limits for `work`.
+fn check(limits: &str, options: &[&str]) -> (i32, String, String) {
+    let folder = Folder::new();
+    let (a, b) = (folder.profile("a.cprof", &demo()), folder.profile("b.cprof", &twice()));
+    let budget = folder.write("budget.toml", &format!("[[budget]]\nmethod = \"demo.Main.work\"\nlimits = [{limits}]"));
+    let baseline = ["--baseline", a.to_str().unwrap(), "--budget", budget.to_str().unwrap()];
+    cprof(&[&["check"], &baseline[..], options].concat(), &[&b])
+}
+
+#[test]
+fn budgets_hold_or_not() {
+    let code = |limits: &str| check(limits, &[]).0;
+    assert_eq!(
+        code("'bytecodes <= 64', 'calls == 8', 'own bytecodes >= 64', 'bytecodes +100%', 'bytecodes +32', 'total calls < 19'"),
+        0
+    );
+    for exceeded in
+        ["bytecodes <= 63", "calls == 7", "bytecodes +99.9999%", "bytecodes +31", "bytecodes == baseline", "calls < 8"]
+    {
+        assert_eq!(code(&format!("'calls == 8', '{exceeded}'")), 1, "{exceeded}");
+    }
+    let (_, text, _) = check("'bytecodes +50%'", &[]);
+    let line = text.lines().next().unwrap();
+    assert!(
+        line.ends_with(
+            "budget.toml:3: demo.Main.work: 64 bytecodes with callees, must be <= 48 (bytecodes +50%); baseline 32; \
+         +19 in demo.Main.work(int); +13 in demo.Main.work(int)"
+        ),
+        "{line}"
+    );
+}
+
+#[test]
+fn what_cannot_be_checked() {
+    for (limits, reason) in [
+        ("'misses < 3'", "there is no metric misses; there are calls, exceptional_exits, bytecodes"),
+        ("'cycles[nobody] < 3'", "nobody"),
+        ("'cycles[jop] < 3'", "method cache 4k/16 was not simulated in this run"),
+        ("'cycles[jop,what] < 3'", "what"),
+    ] {
+        let (code, out, error) = check(limits, &[]);
+        assert_eq!((code, error.as_str()), (2, ""), "{limits}");
+        assert!(out.contains("cannot be checked") && out.contains(reason), "{out}");
+    }
+    let (code, out, error) = check("'calls'", &[]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(error.contains("budget.toml:3:11: limit \"calls\": \"\" is no comparison"), "{error}");
+    let folder = Folder::new();
+    let (a, none) =
+        (folder.profile("a.cprof", &demo()), folder.write("none.toml", "[[budget]]\nmethod = 'a.B.c'\nlimits = ['calls == 0']"));
+    let checked = |budget: &Path, file: &Path| cprof(&["check", "--budget", budget.to_str().unwrap()], &[file]);
+    let (code, out, _) = checked(&none, &a);
+    assert!(code == 2 && out.contains("has no call of a.B.c; optional = true allows that"), "{out}");
+    let optional = folder.write("o.toml", "[[budget]]\nmethod = 'a.B.c'\nlimits = ['calls == 0']\noptional = true");
+    let (code, out, _) = checked(&optional, &a);
+    assert!(code == 0 && out.contains("of 1 limits 0 held, 1 skipped"), "{out}");
+    let relative = folder.write("r.toml", "[[budget]]\nmethod = 'demo.Main.work'\nlimits = ['calls +0%']");
+    let (code, out, _) = checked(&relative, &a);
+    assert!(code == 2 && out.contains("no baseline") || out.contains("none was given; --baseline FILE does"), "{out}");
+    let missing = folder.0.path().join("missing");
+    assert_eq!((checked(&missing, &a).0, checked(&relative, &missing).0), (2, 3));
+    let unwritable = cprof(&["check", "--budget", optional.to_str().unwrap(), "-o", "/nowhere/x"], &[&a]);
+    assert!(unwritable.0 == 3 && unwritable.2.contains("/nowhere/x cannot be written"), "{}", unwritable.2);
+}
+
+#[test]
+fn reports_for_ci() {
+    let limits = "'bytecodes <= 64', 'calls == 7', 'misses < 1'";
+    let (code, out, _) = check(limits, &["--format", "github"]);
+    assert_eq!(code, 2);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines.len(), 2, "{out}");
+    assert!(lines[0].starts_with("::error file="), "{out}");
+    assert!(
+        lines[0].contains("budget.toml,line=3,col=30,title=cprof%3A demo.Main.work::demo.Main.work: 8 own calls, must be == 7"),
+        "{out}"
+    );
+    let (_, out, _) = check(limits, &["--format", "junit"]);
+    let xml = roxmltree::Document::parse(&out).unwrap();
+    let suite = xml.descendants().find(|n| n.has_tag_name("testsuite")).unwrap();
+    let numbers = ["tests", "failures", "errors", "skipped"].map(|name| suite.attribute(name).unwrap());
+    assert_eq!(numbers, ["3", "1", "1", "0"]);
+    let cases: Vec<_> = suite.children().filter(|n| n.has_tag_name("testcase")).collect();
+    assert_eq!(cases.len(), 3);
+    assert_eq!((cases[0].attribute("name"), cases[0].first_element_child()), (Some("bytecodes <= 64"), None));
+    assert_eq!(cases[1].first_element_child().unwrap().attribute("message"), Some("8 own calls, must be == 7; baseline 4"));
+    let (_, out, _) = check(limits, &["--format", "json"]);
+    let json: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["limits"][1]["outcome"], "exceeded");
+    assert_eq!((&json["limits"][1]["value"], &json["limits"][1]["baseline"]), (&8.into(), &4.into()));
+}

@@ -1,0 +1,127 @@
+//! `cprof export` and its errors, on a synthetic profile whose every count is known.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn cprof(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cprof")).args(arguments).output().unwrap()
+}
+
+/// A profile in a folder of its own.
+struct Profile(tempfile::TempDir);
+
+impl Profile {
+    fn new() -> Profile {
+        let profile = Profile(tempfile::tempdir().unwrap());
+        cprof_profile::file::write(&profile.path("it.cprof"), &cprof_synthetic::demo().profile(&[])).unwrap();
+        profile
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, options: &[&str]) -> Output {
+        cprof(&[&["export", self.path("it.cprof").to_str().unwrap()], options].concat())
+    }
+
+    /// What is written to standard output.
+    fn export(&self, options: &[&str]) -> String {
+        let output = self.run(&[options, &["-o", "-"]].concat());
+        assert!(output.status.success(), "{options:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.stderr.is_empty(), "{options:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn fails(&self, options: &[&str]) -> String {
+        let output = self.run(options);
+        assert!(output.stdout.is_empty() && output.status.code() == Some(1), "{options:?}");
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+#[test]
+fn stacks_begin_with_their_thread() {
+    let profile = Profile::new();
+    let expected = "[main];demo.Main.main(java.lang.String[]):void 4\n\
+                    [main];demo.Main.main(java.lang.String[]):void;demo.Main.work(int):void 19\n\
+                    [worker-*];demo.Main$$Lambda.run():void 3\n\
+                    [worker-*];demo.Main$$Lambda.run():void;demo.Main.work(int):void 13\n";
+    let all = profile.export(&["--format", "collapsed"]);
+    assert_eq!(all.replace("[worker-1", "[worker-*"), expected);
+    let part = profile.export(&["--format", "collapsed", "--thread", "worker", "--root", "demo.Main.work", "--metric", "calls"]);
+    let lines: Vec<&str> = part.lines().collect();
+    assert_eq!(lines.len(), 2, "{part}");
+    assert!(lines[0].ends_with("];demo.Main.work(int):void 1"), "{part}");
+    assert!(lines[1].ends_with("];demo.Main.work(int):void;java.lang.Thread.yield():void [native] 2"), "{part}");
+}
+
+#[test]
+fn tables_have_all_metrics() {
+    let profile = Profile::new();
+    let head = |options: &[&str]| profile.export(options).lines().next().unwrap().to_owned();
+    assert_eq!(
+        head(&["--format", "csv"]),
+        "index,parent,thread,class,method,descriptor,native,file,site,line,calls,calls_total,\
+         exceptional_exits,exceptional_exits_total,bytecodes,bytecodes_total"
+    );
+    assert_eq!(
+        head(&["--format", "csv", "--methods", "--metric", "bytecodes"]),
+        "class,method,descriptor,native,file,line,bytecodes,bytecodes_total"
+    );
+    let json: serde_json::Value = serde_json::from_str(&profile.export(&["--format", "json", "--methods"])).unwrap();
+    let main = json["methods"].as_array().unwrap().iter().find(|row| row["method"] == "main").unwrap();
+    assert_eq!((json["metrics"][2]["name"].as_str(), main["own"][2].as_u64()), (Some("bytecodes"), Some(4)));
+}
+
+#[test]
+fn every_format_is_written_to_a_file() {
+    let profile = Profile::new();
+    for format in ["pprof", "collapsed", "callgrind", "speedscope", "chrome", "csv", "json"] {
+        let out = profile.path(format);
+        let output = profile.run(&["--format", format, "-o", out.to_str().unwrap()]);
+        assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{format}");
+        assert!(out.metadata().unwrap().len() > 100, "{format}");
+    }
+    assert_eq!(std::fs::read(profile.path("pprof")).unwrap()[..2], [0x1f, 0x8b]);
+}
+
+#[test]
+fn errors_say_what_there_is() {
+    let profile = Profile::new();
+    let message = profile.fails(&["--format", "pprof", "-o", "x", "--metric", "cycles"]);
+    assert!(
+        message.contains("has no metric cycles; it has calls, exceptional_exits, bytecodes (--target adds cycles)"),
+        "{message}"
+    );
+    let message = profile.fails(&["--format", "pprof", "-o", "x", "--methods"]);
+    assert!(message.contains("--methods is for the formats csv and json"), "{message}");
+    let message = profile.fails(&["--format", "json", "-o", "/nowhere/x"]);
+    assert!(message.contains("/nowhere/x cannot be written"), "{message}");
+    let message = profile.fails(&["--format", "json", "-o", "-", "--thread", "nobody"]);
+    assert!(message.contains("no thread whose name fits nobody"), "{message}");
+    let message = profile.fails(&["--format", "json", "-o", "-", "--cache", "4k/16"]);
+    assert!(message.contains("name one with --target"), "{message}");
+    let message = profile.fails(&["--format", "json", "-o", "/dev/full"]);
+    assert!(message.contains("/dev/full cannot be written"), "{message}");
+    assert_eq!(profile.run(&["--format", "elf", "-o", "-"]).status.code(), Some(2));
+}
+
+#[test]
+fn what_is_no_profile_makes_no_file() {
+    let profile = Profile::new();
+    let bytes = std::fs::read(profile.path("it.cprof")).unwrap();
+    let cases: [(&str, &[u8], &str); 3] = [
+        ("empty", b"", "is not a cprof profile: it is empty"),
+        ("cut", &bytes[..bytes.len() / 2], "is cut short"),
+        ("class", b"\xca\xfe\xba\xbe\0\0\0\x3d", "a Java class file"),
+    ];
+    for (name, bytes, says) in cases {
+        std::fs::write(profile.path(name), bytes).unwrap();
+        let (from, to) = (profile.path(name), profile.path("out"));
+        let output = cprof(&["export", from.to_str().unwrap(), "--format", "pprof", "-o", to.to_str().unwrap()]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(1) && message.contains(says), "{message}");
+        assert!(!Path::new(&to).exists());
+    }
+}
