@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a JVM may take for anything asked of it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A running program that reads requests and prints a line for each.
 pub struct Running {
@@ -18,6 +18,7 @@ pub struct Running {
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     directory: PathBuf,
+    agent: PathBuf,
     commands: u32,
 }
 
@@ -26,7 +27,12 @@ pub type Answer = HashMap<String, String>;
 
 impl Running {
     /// Starts a program, which prints "ready" first. `directory`: for files.
-    pub fn start(mut java: Command, directory: &Path) -> Running {
+    pub fn start(java: Command, directory: &Path) -> Running {
+        Running::start_for(java, directory, &build::agent())
+    }
+
+    /// As [`Running::start`], for another build of the agent.
+    pub fn start_for(mut java: Command, directory: &Path, agent: &Path) -> Running {
         let mut child = java
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -35,7 +41,8 @@ impl Running {
             .or_fail(format_args!("starting {java:?}"));
         let requests = child.stdin.take();
         let answers = BufReader::new(child.stdout.take().expect("it is piped"));
-        let mut running = Running { child, requests, answers, directory: directory.to_owned(), commands: 0 };
+        let mut running =
+            Running { child, requests, answers, directory: directory.to_owned(), agent: agent.to_owned(), commands: 0 };
         assert_eq!(running.line(), "ready");
         running
     }
@@ -58,21 +65,37 @@ impl Running {
         self.child.id()
     }
 
-    /// Sends a command to the agent.
-    pub fn command(&mut self, text: &str) -> Answer {
+    /// Sends a command to the agent. Answers what the JVM said, and the agent if it did.
+    pub fn tell(&mut self, text: &str) -> (String, Option<String>) {
         self.commands += 1;
         let reply = self.directory.join(format!("reply-{}", self.commands));
         let comma = if text.is_empty() { "" } else { "," };
         let options = format!("{text}{comma}reply={}", reply.display());
-        let said = load(self.child.id(), &build::agent(), &options);
-        let text = std::fs::read_to_string(&reply).or_fail(format_args!("no reply to {options}; the JVM said {said:?}"));
-        std::fs::remove_file(&reply).or_fail(reply.display());
+        let said = load(self.child.id(), &self.agent.display().to_string(), true, &options);
+        let text = std::fs::read_to_string(&reply).ok();
+        if text.is_some() {
+            std::fs::remove_file(&reply).or_fail(reply.display());
+        }
+        (said, text)
+    }
+
+    /// Sends a command to the agent, which must answer.
+    pub fn command(&mut self, text: &str) -> Answer {
+        let (said, reply) = self.tell(text);
+        let text = reply.unwrap_or_else(|| panic!("no reply to {text}; the JVM said {said:?}"));
         let mut answer = Answer::new();
         for line in text.lines() {
             let (key, value) = line.split_once(": ").unwrap_or((line, ""));
             answer.entry(key.to_owned()).or_insert_with(|| value.to_owned());
         }
         answer
+    }
+
+    /// Loads a Java agent, or calls it again.
+    pub fn java_agent(&self, jar: &Path, options: &str) {
+        let said = load(self.child.id(), "instrument", false, &format!("{}={options}", jar.display()));
+        // The protocol's result, and the library's.
+        assert!(said.starts_with("0\n") && said.ends_with("0\n"), "the JVM said {said:?} to {}", jar.display());
     }
 
     /// A field of the process's status in kB, or a plain number.
@@ -109,7 +132,8 @@ impl Drop for Running {
 }
 
 /// Loads an agent library into a JVM of this user (attachListener_linux.cpp): a file in its working directory and SIGQUIT make it listen.
-fn load(pid: u32, library: &Path, options: &str) -> String {
+/// `library`: a path if `absolute`, else the name of one of the JDK's.
+fn load(pid: u32, library: &str, absolute: bool, options: &str) -> String {
     let socket = format!("/tmp/.java_pid{pid}");
     if !Path::new(&socket).exists() {
         let trigger = format!("/proc/{pid}/cwd/.attach_pid{pid}");
@@ -125,7 +149,7 @@ fn load(pid: u32, library: &Path, options: &str) -> String {
     }
     let mut stream = UnixStream::connect(&socket).or_fail(&socket);
     stream.set_read_timeout(Some(PATIENCE)).or_fail("setting a timeout");
-    let request = format!("1\0load\0{}\0true\0{options}\0", library.display());
+    let request = format!("1\0load\0{library}\0{absolute}\0{options}\0");
     stream.write_all(request.as_bytes()).or_fail("sending the command");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).or_fail("waiting for the JVM");

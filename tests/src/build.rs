@@ -189,35 +189,46 @@ pub fn for_jdk(jdk: &Jdk, all: &[Jdk]) -> Built {
     }
 }
 
-/// Libraries that programs of the tests use: how their files' names begin. `tests/real/pom.xml` has their versions.
-const LIBRARIES: [&str; 3] = ["asm-", "freemarker-", "jackson-core-"];
+/// Programs that use jars from Maven Central.
+pub struct Libraries {
+    /// Their folder in `tests/programs`.
+    folder: &'static str,
+    /// How the names of the jars' files begin. `tests/real/pom.xml` has their versions.
+    jars: &'static [&'static str],
+}
 
-/// The same JDK with the programs that use libraries, compiled by the oldest one. Fetches the libraries once, by `scripts/jars`.
-pub fn with_libraries(built: &Built, oldest: &Jdk) -> Built {
+/// Programs that are compared with the oracle.
+pub const LIBRARIES: Libraries = Libraries { folder: "libraries", jars: &["asm-", "freemarker-", "jackson-core-"] };
+/// Servers.
+pub const SERVERS: Libraries = Libraries { folder: "servers", jars: &["tomcat-embed-core-", "tomcat-annotations-api-", "h2-"] };
+/// Programs with other agents in them.
+pub const AGENTS: Libraries = Libraries { folder: "agents", jars: &["byte-buddy-", "org.jacoco.core-"] };
+
+/// A jar of `tests/real/pom.xml` whose file's name begins so. Fetches them once, by `scripts/jars`.
+pub fn jar(prefix: &str) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/jars");
     let jars = files(Path::new(must(&mut Command::new(script)).trim()), "jar");
-    let named = |prefix: &str| {
-        let named = |jar: &&PathBuf| jar.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
-        jars.iter().find(named).unwrap_or_else(|| panic!("no jar {prefix}*.jar is in tests/real/pom.xml")).clone()
-    };
-    let jars = LIBRARIES.map(named);
-    let jar_path = jars.each_ref().map(|jar| jar.display().to_string()).join(":");
-    let sources = program::library_sources();
+    let named = |jar: &&PathBuf| jar.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
+    jars.iter().find(named).unwrap_or_else(|| panic!("no jar {prefix}*.jar is in tests/real/pom.xml")).clone()
+}
+
+/// The same JDK with programs that use libraries, compiled by the oldest one, in front of those that it has.
+pub fn with_libraries(built: &Built, oldest: &Jdk, libraries: &Libraries) -> Built {
+    let jars: Vec<PathBuf> = libraries.jars.iter().map(|prefix| jar(prefix)).collect();
+    let jar_path: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
+    let class_path = format!("{}:{}", jar_path.join(":"), built.class_path);
+    let sources = program::sources_of(libraries.folder);
     let mut key = DefaultHasher::new();
     oldest.version.hash(&mut key);
     hash_files(&sources, &mut key);
     hash_files(&jars, &mut key);
     let key = key.finish();
-    let classes = cached("classes-libraries", key, |out| {
-        must(
-            oldest
-                .command("javac")
-                .args(["-Xlint:none", "-g", "--release", "17", "-cp", &jar_path, "-d"])
-                .arg(out)
-                .args(&sources),
-        );
+    let classes = cached(&format!("classes-{}", libraries.folder), key, |out| {
+        let mut javac = oldest.command("javac");
+        javac.args(["-Xlint:none", "-g", "--release", "17", "-cp", &class_path, "-d"]).arg(out);
+        must(javac.args(&sources));
     });
     let mut both = DefaultHasher::new();
     (built.key, key).hash(&mut both);
-    Built { class_path: format!("{}:{jar_path}", classes.display()), key: both.finish(), ..built.clone() }
+    Built { class_path: format!("{}:{class_path}", classes.display()), key: both.finish(), ..built.clone() }
 }

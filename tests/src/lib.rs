@@ -3,10 +3,15 @@
 //! - [`jdk`]: the JDKs of this machine
 //! - [`build`]: compiles the oracle, `programs/` and the native library they use
 //! - [`assemble`]: class files that javac does not write
+//! - [`annotated`]: what `cprof annotate` and `cprof histogram` say
 //! - [`attach`]: a running JVM, and commands to the agent in it
 //! - [`caches`], [`processor`]: method caches, and the cycles a processor takes, simulated from what the oracle saw
 //! - [`compare`]: runs a program in all ways and compares
+//! - [`guests`]: a program with other agents in it
+//! - [`load`], [`http`], [`servers`]: servers, and clients that keep them busy
+//! - [`faults`]: what goes wrong in the agent when a test says so
 //! - [`http`]: requests to a server
+//! - [`javap`]: bytecode as the JDK itself prints it
 //! - [`live`]: JVMs that are looked at, and ended, from outside
 //! - [`program`]: what a program's head comment says about it
 //! - [`tree`]: calling context trees by name, and where two of them differ
@@ -14,18 +19,24 @@
 //! - [`trace`]: calls and returns as the oracle saw them, in order
 //! - [`run`]: programs under the oracle, under cprof, and under neither
 
+pub mod annotated;
 pub mod assemble;
 pub mod attach;
 pub mod build;
 pub mod caches;
 pub mod compare;
 pub mod evaluated;
+pub mod faults;
+pub mod guests;
 pub mod http;
+pub mod javap;
 pub mod jdk;
 pub mod live;
+pub mod load;
 pub mod processor;
 pub mod program;
 pub mod run;
+pub mod servers;
 pub mod trace;
 pub mod tree;
 
@@ -40,4 +51,11 @@ impl<T, E: std::fmt::Display> OrFail<T> for Result<T, E> {
     fn or_fail(self, doing: impl std::fmt::Display) -> T {
         self.unwrap_or_else(|error| panic!("{doing}: {error}"))
     }
+}
+
+/// Whether this machine lacks something, as `CPROF_WITHOUT` says, a list with commas: scripts/test sets it, and says what was skipped. Tests
+/// that need what is neither there nor named fail.
+pub fn is_without(what: &str) -> bool {
+    let list = std::env::var("CPROF_WITHOUT").unwrap_or_default();
+    list.split(',').any(|one| one == what)
 }

@@ -23,12 +23,22 @@ pub struct Workers {
 impl Workers {
     /// Starts it. `agent`: the options of `-agentpath`, none to leave it out.
     pub fn start(bench: &Bench, agent: Option<&str>, flags: &[&str], arguments: &[&str]) -> Workers {
+        Workers::start_as(bench, None, agent, flags, arguments)
+    }
+
+    /// As [`Workers::start`], as another user, which only root can.
+    pub fn start_as(bench: &Bench, user: Option<u32>, agent: Option<&str>, flags: &[&str], arguments: &[&str]) -> Workers {
+        use std::os::unix::process::CommandExt;
         let mut java = bench.jdk.command("java");
         if let Some(options) = agent {
             java.arg(format!("-agentpath:{}={options}", build::agent().display()));
         }
         java.args(flags).arg(format!("-Djava.library.path={}", bench.built.native.display()));
         java.args(["-cp", &bench.built.class_path, "Workers"]).args(arguments);
+        if let Some(user) = user {
+            // Where this user may be.
+            java.uid(user).gid(user).current_dir("/tmp");
+        }
         let mut child = java.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().or_fail(format_args!("starting {java:?}"));
         let ticks = Arc::new(AtomicU64::new(0));
         let (stdout, seen) = (child.stdout.take().expect("it is piped"), ticks.clone());

@@ -146,9 +146,9 @@ pub fn sources(feature: u32) -> Vec<(PathBuf, u32)> {
     all
 }
 
-/// The sources of the programs that use libraries from Maven Central.
-pub fn library_sources() -> Vec<PathBuf> {
-    java_files(&directory().join("libraries"))
+/// The Java sources of a folder.
+pub fn sources_of(folder: &str) -> Vec<PathBuf> {
+    java_files(&directory().join(folder))
 }
 
 fn java_files(directory: &Path) -> Vec<PathBuf> {
@@ -165,7 +165,7 @@ pub fn all(feature: u32) -> Vec<Program> {
 
 /// The programs that use libraries from Maven Central; `CPROF_TEST_PROGRAMS` chooses.
 pub fn of_libraries() -> Vec<Program> {
-    chosen(library_sources().into_iter().map(|path| (path, 17)).collect())
+    chosen(sources_of("libraries").into_iter().map(|path| (path, 17)).collect())
 }
 
 fn chosen(sources: Vec<(PathBuf, u32)>) -> Vec<Program> {

@@ -1,7 +1,7 @@
 //! Programs under the oracle, under cprof, and under neither.
 
 use crate::OrFail;
-use crate::build::{self, Built};
+use crate::build::{self, Built, Libraries};
 use crate::jdk::{self, Jdk};
 use crate::program::{Expectation, Program};
 use crate::tree::{Counts, Tree, stable};
@@ -75,11 +75,11 @@ pub fn benches() -> Vec<Bench> {
     jdks.iter().map(|jdk| Bench { jdk: jdk.clone(), built: build::for_jdk(jdk, &jdks) }).collect()
 }
 
-/// Every JDK found, with the programs that use libraries.
-pub fn benches_with_libraries() -> Vec<Bench> {
+/// Every JDK found, with programs that use libraries.
+pub fn benches_with(libraries: &Libraries) -> Vec<Bench> {
     let benches = benches();
     let oldest = benches[0].jdk.clone();
-    let with_libraries = |Bench { jdk, built }| Bench { jdk, built: build::with_libraries(&built, &oldest) };
+    let with_libraries = |Bench { jdk, built }| Bench { jdk, built: build::with_libraries(&built, &oldest, libraries) };
     benches.into_iter().map(with_libraries).collect()
 }
 
@@ -145,8 +145,8 @@ fn exit(programs: &[&Program]) -> i32 {
     if let [one] = programs { one.exit } else { 0 }
 }
 
-/// Reads what the oracle wrote: `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes,code_length,opcodes`.
-fn read_oracle(file: &Path) -> Tree {
+/// Reads what the oracle wrote when the program ended: `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes,code_length,opcodes`.
+pub fn read_oracle(file: &Path) -> Tree {
     let text = std::fs::read_to_string(file).or_fail(file.display());
     let mut tree = Tree::default();
     let mut place = vec![0];

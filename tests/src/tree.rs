@@ -130,6 +130,26 @@ impl Tree {
         out
     }
 
+    /// What was counted since an earlier tree of the same run. Contexts in which nothing was are left out, unless one below them counts.
+    pub fn since(&self, earlier: &Tree) -> Tree {
+        let before = self.counterpart(earlier);
+        let more = |i: usize| {
+            let (now, then) = (self.nodes[i].counts, before[i].map_or(Counts::default(), |at| earlier.nodes[at].counts));
+            Counts { calls: now.calls - then.calls, thrown: now.thrown - then.thrown, bytecodes: now.bytecodes - then.bytecodes }
+        };
+        let mut counts = vec![false; self.nodes.len()];
+        for i in (1..self.nodes.len()).rev() {
+            counts[i] |= more(i) != Counts::default();
+            counts[self.nodes[i].parent] |= counts[i];
+        }
+        let mut out = Tree::default();
+        let mut place = vec![0; self.nodes.len()];
+        for i in (1..self.nodes.len()).filter(|&i| counts[i]) {
+            place[i] = out.add(place[self.nodes[i].parent], &self.names[self.nodes[i].name], more(i));
+        }
+        out
+    }
+
     /// Without what is below some methods, and without those methods' bytecodes.
     pub fn cut(&self, at: impl Fn(&str) -> bool) -> Tree {
         let mut out = Tree::default();

@@ -1,7 +1,7 @@
 //! cprof's trees equal the oracle's: calls, exceptional exits and bytecodes of every context of every program, on every JDK, with and
 //! without the compilers.
 
-use cprof_tests::{compare, program, run};
+use cprof_tests::{build, compare, program, run};
 
 #[test]
 fn every_context_is_counted_as_the_oracle_counts_it() {
@@ -11,5 +11,5 @@ fn every_context_is_counted_as_the_oracle_counts_it() {
 #[test]
 #[ignore = "needs jars from Maven Central; scripts/test runs it where scripts/jars can fetch them"]
 fn real_programs_are_counted_as_the_oracle_counts_them() {
-    compare::everywhere(&run::benches_with_libraries(), |_| program::of_libraries()).assert();
+    compare::everywhere(&run::benches_with(&build::LIBRARIES), |_| program::of_libraries()).assert();
 }

@@ -224,6 +224,54 @@ fn damaged_recordings_give_what_is_in_them_or_a_message() {
 }
 
 #[test]
+fn of_two_who_attach_at_once_one_does() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("two-attach-{}", bench.jdk.feature));
+        let workers = Workers::start(&bench, None, &[], &[]).started();
+        let pid = workers.pid().to_string();
+        let out = [0, 1].map(|i| directory.join(format!("{i}.cprof")));
+        let (first, second) = (out[0].as_path(), out[1].as_path());
+        let endings = std::thread::scope(|scope| {
+            let other = scope.spawn(|| cprof(&["attach", &pid, "-o", text(second)]));
+            [cprof(&["attach", &pid, "-o", text(first)]), other.join().expect("it only starts a command")]
+        });
+        let refused = endings.iter().find(|ending| ending.code != 0).expect("not both");
+        assert!(refused.code == 1 && refused.stderr.contains("already, with options"), "{endings:?}");
+        assert!(endings.iter().any(|ending| ending.code == 0), "{endings:?}");
+        // And of two who detach.
+        let endings = std::thread::scope(|scope| {
+            let other = scope.spawn(|| cprof(&["detach", &pid]));
+            [cprof(&["detach", &pid]), other.join().expect("it only starts a command")]
+        });
+        assert_eq!(endings.iter().filter(|ending| ending.code == 0).count(), 1, "{endings:?}");
+        assert_eq!(out.iter().filter(|out| out.exists()).count(), 1);
+        assert!(out.iter().filter(|out| out.exists()).all(|out| calls(out, "Workers", "tick") > 0));
+        drop(workers);
+    }
+}
+
+#[test]
+fn a_target_that_ends_while_it_is_attached_to_is_said_to_have_ended() {
+    for bench in run::benches() {
+        let workers = Workers::start(&bench, None, &[], &[]).started();
+        let pid = workers.pid();
+        // It does not answer, so that the command waits, and then it is gone.
+        // SAFETY: kill has no memory to misuse; the child has not been waited for, so the pid is its own.
+        assert_eq!(unsafe { libc::kill(pid as i32, libc::SIGSTOP) }, 0);
+        let ending = std::thread::scope(|scope| {
+            let attaching = scope.spawn(|| cprof(&["attach", &pid.to_string()]));
+            std::thread::sleep(Duration::from_millis(500));
+            workers.kill();
+            attaching.join().expect("it only starts a command")
+        });
+        // Before the signal, or after.
+        let says = |what| ending.stderr.contains(what);
+        assert!(ending.code == 1 && (says("ended while it was being attached to") || says("no process")), "{ending:?}");
+        assert!(!Path::new(&format!("/tmp/.attach_pid{pid}")).exists());
+    }
+}
+
+#[test]
 fn what_cannot_be_attached_to_is_named_with_the_way_out() {
     let refused = |pid: u32, more: &[&str], says: &str| {
         let ending = cprof(&[&["attach", &pid.to_string()], more].concat());

@@ -68,8 +68,8 @@ fn snapshots(pid: &str, out: &Path, stop: &AtomicBool) -> u64 {
     let mut taken = 0;
     while !stop.load(Ordering::Relaxed) {
         let ending = live::cprof(&["snapshot", pid, "-q", "-o", out.to_str().expect("paths of tests are text")]);
-        // Between detaching and attaching there is nothing to read.
-        let nothing = ending.stderr.contains("not being recorded");
+        // Between detaching and attaching there is nothing to read, and at first not yet.
+        let nothing = ["not being recorded", "is just beginning"].iter().any(|why| ending.stderr.contains(why));
         assert!(ending.code == 0 || nothing, "{}", ending.stderr);
         taken += u64::from(ending.code == 0);
         std::thread::sleep(Duration::from_millis(if nothing { 50 } else { 1000 }));

@@ -1,0 +1,154 @@
+//! Other agents beside cprof, at launch and later, before and after it: what they do goes on as without it, and what they add to the
+//! program's code is counted or not, as docs/exactness.md says.
+
+use cprof_tests::build;
+use cprof_tests::guests::{Guests, Outcome, Step, ask};
+use cprof_tests::tree::Tree;
+use std::path::Path;
+use std::process::Command;
+
+/// What the program answers to 25 requests, whoever is in it.
+const ANSWER: &str = "11450";
+
+/// JaCoCo cannot be attached: its jar has no agent class for that.
+#[test]
+#[ignore = "needs jars from Maven Central; scripts/test runs it where scripts/jars can fetch them"]
+fn jacoco_covers_the_same_and_its_probes_are_counted() {
+    let jar = build::jar("org.jacoco.agent-");
+    let jacoco = &*format!("-javaagent:{}=output=none,includes=Serve*:Beside*", jar.display());
+    for guests in Guests::all("jacoco") {
+        let (plain, probed) = (guests.oracle(&[]), guests.oracle(&[jacoco]));
+        assert!(plain.difference("plain", &probed, "probed").is_some());
+        let begin = [ask("serve 25"), ask("coverage")];
+        let middle = [Step::Measure, ask("coverage"), ask("choose 9"), ask("coverage")];
+        let end = [ask("serve 25"), ask("choose -3"), ask("coverage")];
+        let steps = [&begin[..], &middle, &end].concat();
+        let alone = guests.run(&[jacoco], &steps);
+        assert_eq!(alone.answers[0], ANSWER);
+        let cprof = &*guests.cprof();
+        for both in [[jacoco, cprof], [cprof, jacoco]] {
+            let outcome = guests.run(&both, &steps);
+            assert_eq!(outcome.answers, alone.answers, "{both:?}");
+            guests.assert_trees(&both.join(" "), &outcome.trees, &[&probed]);
+        }
+        let steps = [&begin[..], &[Step::Attach], &middle, &[Step::Detach], &end].concat();
+        let outcome = guests.run(&[jacoco], &steps);
+        assert_eq!(outcome.answers, alone.answers, "attached");
+        guests.assert_trees("attached to a JVM with JaCoCo", &outcome.trees, &[&probed]);
+    }
+}
+
+/// What Byte Buddy's advice sees of 5 and 25 requests: 465 calls of `fib` and 4 exceptions in each.
+const ADVISED: &str = "13950 entered, 120 thrown";
+const NOT_ADVISED: &str = "0 entered, 0 thrown";
+
+#[test]
+#[ignore = "needs jars from Maven Central; scripts/test runs it where scripts/jars can fetch them"]
+fn byte_buddy_advises_before_and_after() {
+    for guests in Guests::all("byte-buddy") {
+        let (option, jar) = guests.byte_buddy();
+        let (byte_buddy, cprof) = (&*option, &*guests.cprof());
+        let advise = Step::Agent(jar.clone(), "");
+        let reset = Step::Agent(jar, "reset");
+        let (plain, advised) = (&guests.oracle(&[]), &guests.oracle(&[byte_buddy]));
+        assert!(plain.difference("plain", advised, "advised").is_some());
+        // The first question is of what came before.
+        let measure = || vec![ask("advice"), Step::Measure, ask("advice")];
+        let check = |what: &str, options: &[&str], steps: &[Step], seen: &[&str], trees: &[&_]| {
+            let outcome = guests.run(options, steps);
+            let answers: Vec<&str> = outcome.answers.chunks(3).map(|three| three[2].as_str()).collect();
+            assert_eq!(answers, seen, "{what}");
+            assert!(outcome.answers.chunks(3).all(|three| three[1] == ANSWER), "{what}");
+            guests.assert_trees(what, &outcome.trees, trees);
+        };
+        check("Byte Buddy, then cprof, at launch", &[byte_buddy, cprof], &measure(), &[ADVISED], &[plain]);
+        check("cprof, then Byte Buddy, at launch", &[cprof, byte_buddy], &measure(), &[ADVISED], &[plain]);
+        let steps = [vec![advise.clone()], measure(), vec![reset.clone()], measure()].concat();
+        check("cprof at launch, Byte Buddy comes and leaves", &[cprof], &steps, &[ADVISED, NOT_ADVISED], &[plain, plain]);
+        let steps = [vec![Step::Attach], measure(), vec![Step::Detach], measure(), vec![reset.clone()], measure()].concat();
+        check(
+            "Byte Buddy at launch, cprof comes and leaves",
+            &[byte_buddy],
+            &steps,
+            &[ADVISED, ADVISED, NOT_ADVISED],
+            &[advised],
+        );
+        let steps =
+            [vec![advise.clone(), Step::Attach], measure(), vec![reset.clone()], measure(), vec![Step::Detach], measure()];
+        check(
+            "Byte Buddy comes, cprof comes, Byte Buddy leaves",
+            &[],
+            &steps.concat(),
+            &[ADVISED, NOT_ADVISED, NOT_ADVISED],
+            &[advised, plain],
+        );
+        let steps = [vec![Step::Attach, advise], measure(), vec![Step::Detach], measure(), vec![reset], measure()].concat();
+        check("cprof comes, Byte Buddy comes, cprof leaves", &[], &steps, &[ADVISED, ADVISED, NOT_ADVISED], &[plain]);
+    }
+}
+
+/// How many of these events are in a recording; those of files: of this file.
+fn recorded(guests: &Guests, recording: &Path, file: &Path) -> (usize, usize) {
+    let mut jfr: Command = guests.bench.jdk.command("jfr");
+    let text = build::must(jfr.args(["print", "--events", "Served,jdk.FileRead"]).arg(recording));
+    let file = file.display().to_string();
+    (text.lines().filter(|line| line.starts_with("Served {")).count(), text.lines().filter(|line| line.contains(&file)).count())
+}
+
+/// Whether JFR has to add code to constructors of exceptions, in which it counts them; later JDKs have it there.
+fn adds_code(guests: &Guests) -> bool {
+    let mut javap = guests.bench.jdk.command("javap");
+    !build::must(javap.args(["-p", "java.lang.Throwable"])).contains("jfrTracing")
+}
+
+#[test]
+#[ignore = "needs jars from Maven Central; scripts/test runs it where scripts/jars can fetch them"]
+fn jfr_records_the_same() {
+    for guests in Guests::all("jfr") {
+        let (recording, read) = (guests.file("app.jfr"), guests.file("read"));
+        std::fs::write(&read, "a").expect("a new file");
+        // From JDK 25 on JFR drops events that come too fast.
+        let all = if guests.bench.jdk.feature >= 25 { ",jdk.FileRead#throttle=off" } else { "" };
+        let settings = format!("filename={},jdk.FileRead#threshold=0ns{all}", recording.display());
+        let option = format!("-XX:StartFlightRecording:{settings}");
+        let (jfr, cprof) = (&*option, &*guests.cprof());
+        let events = || ask(&format!("events {} 40", read.display()));
+        let (plain, beside) = (&guests.oracle(&[]), &guests.oracle(&[jfr]));
+        assert!(plain.difference("plain", beside, "beside JFR").is_some());
+        // Whether it writes an event depends on the time since the one before.
+        let traces = |method: &str| method.contains("ThrowableTracer.traceThrowable(");
+        let before = &beside.cut(traces);
+        let assert_before = |what: &str, outcome: Outcome| {
+            let trees: Vec<Tree> = outcome.trees.iter().map(|tree| tree.cut(traces)).collect();
+            guests.assert_trees(what, &trees, &[before]);
+        };
+        // What is added after cprof is not counted, but what it calls is, wherever that is.
+        let adds = adds_code(&guests);
+        let assert_after = |what: &str, outcome: Outcome| {
+            if !adds {
+                return assert_before(what, outcome);
+            }
+            let trees: Vec<Tree> = outcome.trees.iter().map(|tree| tree.without(traces)).collect();
+            guests.assert_trees(what, &trees, &[plain]);
+        };
+        let outcome = guests.run(&[jfr, cprof], &[events(), Step::Measure, events()]);
+        assert_eq!(outcome.answers[1], ANSWER);
+        assert_eq!(recorded(&guests, &recording, &read), (80, 80));
+        assert_after("both at launch", outcome);
+
+        let steps = [events(), Step::Attach, events(), Step::Measure, Step::Detach, events()];
+        let outcome = guests.run(&[jfr], &steps);
+        assert_eq!(recorded(&guests, &recording, &read), (120, 120));
+        assert_before("cprof comes", outcome);
+
+        let jcmd = |words: &[&str]| Step::Jcmd(words.iter().map(|word| (*word).to_owned()).collect());
+        let start: Vec<&str> = ["JFR.start", "name=one"].into_iter().chain(settings.split(',')).collect();
+        let steps = [
+            vec![Step::Attach, jcmd(&start), events(), Step::Measure, Step::Detach, events()],
+            vec![jcmd(&["JFR.stop", "name=one"]), events()],
+        ];
+        let outcome = guests.run(&[], &steps.concat());
+        assert_eq!(recorded(&guests, &recording, &read), (80, 80));
+        assert_after("cprof comes, JFR starts, cprof leaves, JFR stops", outcome);
+    }
+}

@@ -1,0 +1,245 @@
+//! Panics, errors and lack of memory at every point of the agent, one at a time: the program ends as it does without cprof, and the fault is
+//! told.
+
+use cprof_tests::attach::Running;
+use cprof_tests::faults::{self, Fault, Orders};
+use cprof_tests::run::{Bench, Ending, Report};
+use cprof_tests::{OrFail, build, run};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+/// Faults until a round without any shows whether all is well.
+const BETWEEN: usize = 3;
+/// JVMs at a time.
+const WORKERS: usize = 2;
+/// Quick to start.
+const FLAGS: [&str; 2] = ["-XX:TieredStopAtLevel=1", "-Xmx64m"];
+
+/// Where these are told in no other words: they cost nothing that a profile could lack.
+const HARMLESS: [&str; 1] = [
+    // Some memory of the VM's stays taken.
+    "JVMTI Deallocate",
+];
+
+/// Whether something that is said names this fault.
+fn names(fault: &Fault, text: &str) -> bool {
+    match fault.kind {
+        "panic" => text.contains(&format!("fault ordered at {}", fault.point)),
+        "memory" => text.contains("no memory"),
+        _ => text.contains(&fault.point) || text.contains("os error 12") || text.contains("cannot be"),
+    }
+}
+
+/// Shows at once what was wrong: all of it is shown again at the end, and that takes a while.
+fn tell(what: String) -> String {
+    println!("{what}");
+    what
+}
+
+/// What a profile says beside its counts, if there is one.
+fn said_by(profile: &Path) -> Vec<String> {
+    if !profile.exists() {
+        return Vec::new();
+    }
+    let report = Report::read(profile);
+    report.gaps.into_iter().map(|(what, why)| format!("{what}: {why}")).chain(report.warnings).collect()
+}
+
+fn plain(bench: &Bench) -> Command {
+    let mut java = bench.jdk.command("java");
+    java.args(FLAGS).args(["-cp", &bench.built.class_path]);
+    java
+}
+
+fn end(mut java: Command) -> Ending {
+    java.output().or_fail(format_args!("starting {java:?}")).into()
+}
+
+/// Runs the program under cprof.
+fn launch(bench: &Bench, orders: &Orders, out: &Path) -> Ending {
+    let _ = std::fs::remove_file(out); // it need not be there
+    let mut java = plain(bench);
+    orders.apply(&mut java);
+    java.arg(format!("-agentpath:{}=root=Plain.main,out={}", faults::agent().display(), out.display()));
+    java.arg("Plain");
+    end(java)
+}
+
+fn launched(bench: &Bench, jdk: usize, jdks: usize) -> Vec<String> {
+    let directory = build::fresh(&format!("faults-launch-{}", bench.jdk.feature));
+    let expected = {
+        let mut java = plain(bench);
+        java.arg("Plain");
+        end(java)
+    };
+    assert_eq!((expected.code, expected.stderr.as_str()), (7, ""));
+    let (orders, out) = (Orders::new(&directory, "list"), directory.join("list.cprof"));
+    orders.list();
+    launch(bench, &orders, &out);
+    let usual: BTreeSet<String> = said_by(&out).into_iter().collect();
+    let faults = faults::share(orders.listed(), jdk, jdks);
+    assert!(faults.len() > 30, "{faults:?}");
+    let one = |worker: usize, fault: &Fault| {
+        let orders = Orders::new(&directory, &format!("orders-{worker}"));
+        let out = directory.join(format!("out-{worker}.cprof"));
+        orders.fault(fault);
+        let ending = launch(bench, &orders, &out);
+        let mut wrong = Vec::new();
+        if (ending.code, &ending.stdout) != (expected.code, &expected.stdout) {
+            wrong.push(format!("the program ended with {}: {}{}", ending.code, ending.stdout, ending.stderr));
+        }
+        let said: Vec<String> = said_by(&out).into_iter().filter(|line| !usual.contains(line)).collect();
+        let told = ending.stderr.lines().filter(|line| line.starts_with("cprof: ")).chain(said.iter().map(String::as_str));
+        if !HARMLESS.contains(&fault.point.as_str()) && !told.clone().any(|text| names(fault, text)) {
+            wrong.push(format!("it is not told: {:?}", told.collect::<Vec<_>>()));
+        }
+        wrong.into_iter().map(|what| tell(format!("JDK {}, {fault:?}: {what}", bench.jdk.feature))).collect::<Vec<_>>()
+    };
+    in_parallel(&faults, one)
+}
+
+/// Does something for each fault, several at a time. Answers all that was wrong.
+fn in_parallel(faults: &[Fault], one: impl Fn(usize, &Fault) -> Vec<String> + Sync) -> Vec<String> {
+    let one = &one;
+    std::thread::scope(|scope| {
+        let work =
+            |worker: usize| move || faults.iter().skip(worker).step_by(WORKERS).flat_map(|f| one(worker, f)).collect::<Vec<_>>();
+        let workers: Vec<_> = (0..WORKERS).map(|worker| scope.spawn(work(worker))).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("a test of a fault failed")).collect()
+    })
+}
+
+/// A program that is attached to again and again.
+struct Target {
+    running: Running,
+    orders: Orders,
+    sum: i64,
+    /// What a request adds.
+    each: i64,
+}
+
+impl Target {
+    const REQUEST: &str = "2 12";
+
+    fn start(bench: &Bench, directory: &Path, name: &str) -> Target {
+        let orders = Orders::new(directory, name);
+        let directory = directory.join(format!("{name}-files"));
+        std::fs::create_dir_all(&directory).or_fail(directory.display());
+        let mut java = plain(bench);
+        orders.apply(&mut java);
+        java.args(["Serve", "threads"]);
+        let mut running = Running::start_for(java, &directory, &faults::agent());
+        let each = number(&running.ask(Target::REQUEST));
+        Target { running, orders, sum: each, each }
+    }
+
+    /// Has it work; whether it does so rightly.
+    fn works(&mut self) -> bool {
+        self.sum += self.each;
+        number(&self.running.ask(Target::REQUEST)) == self.sum
+    }
+
+    /// Attaches, has it work, takes a snapshot, detaches; answers all that is said. None: the program does wrong.
+    fn round(&mut self, out: &Path) -> Option<Vec<String>> {
+        let _ = std::fs::remove_file(out); // it need not be there
+        let mut said = Vec::new();
+        let mut works = true;
+        let snapshot = out.with_extension("snapshot");
+        for command in [
+            format!("root=Serve.request,out={}", out.display()),
+            format!("command=snapshot,out={}", snapshot.display()),
+            "command=detach".into(),
+        ] {
+            let (jvm, reply) = self.running.tell(&command);
+            said.extend(reply.map_or_else(|| vec![jvm], |text| text.lines().map(str::to_owned).collect()));
+            works &= self.works();
+        }
+        said.extend(said_by(out));
+        works.then_some(said)
+    }
+
+    /// Ends the program, which must have printed nothing else. Answers what was wrong.
+    fn end(self, context: &str) -> Option<String> {
+        let (stdout, stderr) = self.running.end();
+        (!stdout.is_empty() || !stderr.is_empty()).then(|| tell(format!("{context}: the program printed {stdout:?} {stderr:?}")))
+    }
+}
+
+fn number(answer: &str) -> i64 {
+    answer.parse().or_fail(format_args!("the program's answer {answer:?}"))
+}
+
+fn attached(bench: &Bench, jdk: usize, jdks: usize) -> Vec<String> {
+    let directory = build::fresh(&format!("faults-attach-{}", bench.jdk.feature));
+    let out = directory.join("list.cprof");
+    let mut target = Target::start(bench, &directory, "list");
+    target.orders.list();
+    target.round(&out).expect("it works");
+    let faults = faults::share(target.orders.listed(), jdk, jdks);
+    assert!(faults.len() > 30, "{faults:?}");
+    let of_worker = |worker: usize| {
+        let mut wrong = Vec::new();
+        let out = directory.join(format!("out-{worker}.cprof"));
+        let mut targets = 0;
+        let mut start = || {
+            targets += 1;
+            Target::start(bench, &directory, &format!("orders-{worker}-{targets}"))
+        };
+        let mut target = start();
+        for (i, fault) in faults.iter().skip(worker).step_by(WORKERS).enumerate() {
+            let context = format!("JDK {}, attach, {fault:?}", bench.jdk.feature);
+            target.orders.fault(fault);
+            let mut round = target.round(&out);
+            if round.is_some() && !target.orders.happened() {
+                // Done only by the first attach to a JVM, or not done any more since the last fault.
+                wrong.extend(std::mem::replace(&mut target, start()).end(&context));
+                target.orders.fault(fault);
+                round = target.round(&out);
+            }
+            match round {
+                None => wrong.push(tell(format!("{context}: the program does wrong"))),
+                Some(_) if !target.orders.happened() => wrong.push(tell(format!("{context}: it did not happen"))),
+                Some(said) if !HARMLESS.contains(&fault.point.as_str()) && !said.iter().any(|text| names(fault, text)) => {
+                    wrong.push(tell(format!("{context}: it is not told: {said:?}")));
+                }
+                Some(_) => {}
+            }
+            // Whatever they were, the next attach counts rightly, or says why it cannot.
+            if i % BETWEEN != 0 {
+                continue;
+            }
+            target.orders.none();
+            let again = target.round(&out);
+            let refused = again.as_ref().is_some_and(|said| said.iter().any(|line| line.starts_with("error: ")));
+            if again.is_none() || !refused && Report::read(&out).tree.of_method("Serve.request(I)I").calls != 4 {
+                wrong.push(tell(format!("{context}, or one of the {BETWEEN} last: the next attach counts wrongly: {again:?}")));
+            }
+            if again.is_none() || refused {
+                wrong.extend(std::mem::replace(&mut target, start()).end(&context));
+            }
+        }
+        wrong.extend(target.end("the last"));
+        wrong
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|worker| scope.spawn(move || of_worker(worker))).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("a test of a fault failed")).collect()
+    })
+}
+
+fn on_all_jdks(test: fn(&Bench, usize, usize) -> Vec<String>) {
+    let benches = run::benches();
+    let wrong: Vec<String> = benches.iter().enumerate().flat_map(|(i, bench)| test(bench, i, benches.len())).collect();
+    assert!(wrong.is_empty(), "{} of the faults:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_program_that_was_started_with_the_agent_does_not_notice() {
+    on_all_jdks(launched);
+}
+
+#[test]
+fn a_program_that_is_attached_to_does_not_notice() {
+    on_all_jdks(attached);
+}

@@ -1,0 +1,98 @@
+//! Full file systems, each a small tmpfs that only the JVM of the test sees: the program does as it does elsewhere, the counts of its methods are
+//! the same, and what happened is said.
+
+use cprof_tests::faults::{self, Fault, Orders};
+use cprof_tests::run::{Bench, Ending, Report};
+use cprof_tests::tree::Counts;
+use cprof_tests::{OrFail, build, is_without, run};
+use std::path::Path;
+use std::process::Command;
+
+/// Of the program: a little of everything, in more contexts (with the JVM's start) than an arena's first step has room for.
+const METHODS: [&str; 3] = ["Plain.fib(I)I", "Plain.fails(I)I", "Plain.main([Ljava/lang/String;)V"];
+
+/// Puts a command where a tmpfs of this size is mounted at `place`.
+fn with_tmpfs(command: &Command, size: &str, place: &Path) -> Command {
+    let script = r#"mount -t tmpfs -o "size=$1" tmpfs "$2" && shift 2 && exec "$@""#;
+    let mut within = Command::new("unshare");
+    within.args(["--mount", "sh", "-c", script, "sh", size]).arg(place).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+        within.env(name, value);
+    }
+    within
+}
+
+fn java(bench: &Bench, agent: &Path, out: &Path) -> Command {
+    let mut java = bench.jdk.command("java");
+    java.arg(format!("-agentpath:{}=out={}", agent.display(), out.display()));
+    java.args(["-Xmx64m", "-cp", &bench.built.class_path, "Plain"]);
+    java
+}
+
+fn end(mut java: Command) -> Ending {
+    java.output().or_fail(format_args!("starting {java:?}")).into()
+}
+
+fn counts(profile: &Path) -> (Vec<Counts>, Report) {
+    let report = Report::read(profile);
+    (METHODS.iter().map(|method| report.tree.of_method(method)).collect(), report)
+}
+
+/// Fails unless the program ended as it does, and says these.
+fn assert_ended(bench: &Bench, ending: &Ending, says: &[&str]) {
+    let context = format!("JDK {}: {ending:?}", bench.jdk.feature);
+    assert_eq!((ending.code, ending.stdout.as_str()), (7, "sum 60\nsum 70\nsum 140\n"), "{context}");
+    assert!(says.iter().all(|what| ending.stderr.contains(what)), "{says:?}: {context}");
+}
+
+#[test]
+fn a_full_dev_shm_costs_what_can_be_recovered_and_no_count() {
+    if is_without("mounts") {
+        return;
+    }
+    const SHM: &str = "/dev/shm";
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("full-{}", bench.jdk.feature));
+        let out = directory.join("it.cprof");
+        assert_ended(&bench, &end(java(&bench, &build::agent(), &out)), &["wrote"]);
+        let (expected, _) = counts(&out);
+        assert!(expected.iter().all(|counts| counts.calls > 0));
+        let run_in = |size: &str, agent: &Path, orders: Option<&Orders>, says: &[&str]| {
+            std::fs::remove_file(&out).or_fail(out.display());
+            let mut java = java(&bench, agent, &out);
+            if let Some(orders) = orders {
+                orders.apply(&mut java);
+            }
+            assert_ended(&bench, &end(with_tmpfs(&java, size, Path::new(SHM))), says);
+            let (found, report) = counts(&out);
+            assert_eq!(found, expected, "JDK {}, {size}", bench.jdk.feature);
+            report
+        };
+        // No room for the first step; for no other; and no memory in its place.
+        run_in("4m", &build::agent(), None, &["shared memory in /dev/shm cannot be used", "counting in private memory"]);
+        run_in("9m", &build::agent(), None, &["shared memory is full", "kept in private memory"]);
+        let orders = Orders::new(&directory, "orders");
+        orders.fault(&Fault { point: "arena private".into(), kind: "error", nth: 1 });
+        let folded = run_in("9m", &faults::agent(), Some(&orders), &["no more memory for calling contexts", "folded"]);
+        assert!(folded.tree.of_method("Plain.fib(I)I").calls > 0);
+    }
+}
+
+#[test]
+fn a_full_disk_is_named_and_the_profile_is_written_elsewhere() {
+    if is_without("mounts") {
+        return;
+    }
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("full-disk-{}", bench.jdk.feature));
+        let place = directory.join("disk");
+        std::fs::create_dir(&place).or_fail(place.display());
+        let out = place.join("it.cprof");
+        let mut within = with_tmpfs(&java(&bench, &build::agent(), &out), "64k", &place);
+        within.current_dir(&directory);
+        let ending = end(within);
+        assert_ended(&bench, &ending, &[out.to_str().expect("paths of tests are text"), "No space left", "instead"]);
+        let (elsewhere, _) = counts(&directory.join("it.cprof"));
+        assert!(elsewhere.iter().all(|counts| counts.calls > 0), "{elsewhere:?}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Profiles of several programs and JDKs merged: every method has the sum of what the reports of the runs say.
+
+use cprof_tests::{OrFail, build, run};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Whole programs, the JDK with them: threads, lambdas, exceptions, natives.
+const PROGRAMS: &[&str] = &["Threads", "Lambdas", "ImplicitExceptions"];
+
+/// By class, name, descriptor, and whether the method is native.
+type Methods = BTreeMap<(String, String, String, bool), BTreeMap<String, u64>>;
+
+fn report(profile: &Path) -> Value {
+    let mut command = Command::new(build::cprof());
+    let text = build::must(command.arg("report").arg(profile).args(["--format", "json", "--target", "jop"]));
+    serde_json::from_str(&text).or_fail("reading the JSON of cprof report")
+}
+
+fn add(report: &Value, sums: &mut Methods) {
+    for row in report["methods"].as_array().expect("a list of methods") {
+        let text = |key: &str| row[key].as_str().expect(key).to_owned();
+        let native = row["native"] == true;
+        let sums = sums.entry((text("class"), text("method"), text("descriptor"), native)).or_default();
+        for column in ["calls", "exceptional_exits", "bytecodes", "bytecodes_total", "entry_misses", "return_misses"] {
+            *sums.entry(column.to_owned()).or_default() += row[column].as_u64().expect(column);
+        }
+    }
+}
+
+#[test]
+fn reports_of_merged_profiles_are_the_sums_of_reports() {
+    let folder = build::fresh("merge");
+    let mut profiles: Vec<PathBuf> = Vec::new();
+    for bench in run::benches() {
+        for program in PROGRAMS {
+            let out = folder.join(format!("{program}-{}.cprof", bench.jdk.feature));
+            let mut java = bench.java(&[]);
+            java.arg(format!("-agentpath:{}=out={},quiet,cache=4k/16", build::agent().display(), out.display()));
+            build::must(java.args(["-cp", &bench.built.class_path, program]));
+            profiles.push(out);
+        }
+    }
+    // One of them twice.
+    profiles.push(profiles[0].clone());
+    let merge = |profiles: &[PathBuf], out: &str| {
+        let out = folder.join(out);
+        build::must(Command::new(build::cprof()).arg("merge").args(profiles).arg("-o").arg(&out));
+        out
+    };
+    let mut expected = Methods::new();
+    profiles.iter().for_each(|profile| add(&report(profile), &mut expected));
+    let all = merge(&profiles, "all.cprof");
+    let (left, right) = profiles.split_at(2);
+    let parts = [merge(right, "right.cprof"), merge(left, "left.cprof")];
+    for merged in [all, merge(&parts, "parts.cprof")] {
+        let merged = report(&merged);
+        assert_eq!(merged["runs"].as_array().map(Vec::len), Some(profiles.len()));
+        let mut found = Methods::new();
+        add(&merged, &mut found);
+        assert!(found.len() > 1000, "{} methods", found.len());
+        for (method, sums) in &expected {
+            assert_eq!(found.get(method), Some(sums), "{method:?}");
+        }
+        assert_eq!(found.len(), expected.len());
+    }
+}

@@ -1,0 +1,140 @@
+//! `cprof top` in a real terminal, by tmux: at 80 and 200 columns, with and without colour, and its keys. `tests/live.rs` has it without one.
+
+use cprof_tests::live::{Workers, cprof, recording};
+use cprof_tests::{OrFail, build, is_without, run};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const HEIGHT: usize = 24;
+
+/// A terminal with one command in it, which says how it ended.
+struct Terminal {
+    server: String,
+    width: usize,
+    directory: PathBuf,
+}
+
+impl Terminal {
+    fn start(width: usize, colour: bool, command: &str, directory: &Path) -> Terminal {
+        let terminal = Terminal { server: format!("cprof-{}", build::unique()), width, directory: directory.to_owned() };
+        let script = format!("{command}; echo ended with $?; sleep 60");
+        let mut tmux = terminal.tmux();
+        tmux.args(["-f", "/dev/null", "new-session", "-d", "-x", &width.to_string(), "-y", &HEIGHT.to_string(), &script]);
+        tmux.env_remove("TMUX").env_remove("NO_COLOR").env("TERM", "xterm-256color");
+        if !colour {
+            tmux.env("NO_COLOR", "1");
+        }
+        build::must(&mut tmux);
+        terminal
+    }
+
+    fn tmux(&self) -> Command {
+        let mut tmux = Command::new("tmux");
+        tmux.args(["-L", &self.server]).current_dir(&self.directory);
+        tmux
+    }
+
+    /// What is on the screen; with the codes for colour, or without.
+    fn screen(&self, codes: bool) -> String {
+        let mut tmux = self.tmux();
+        tmux.args(["capture-pane", "-p"]);
+        if codes {
+            tmux.arg("-e");
+        }
+        build::must(&mut tmux)
+    }
+
+    /// Waits for a screen on which this holds.
+    fn until(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
+        let since = Instant::now();
+        loop {
+            let screen = self.screen(false);
+            if holds(&screen) {
+                // Drawn for this terminal: no line was broken into two.
+                assert!(screen.lines().all(|line| line.chars().count() <= self.width), "{screen}");
+                return screen;
+            }
+            assert!(since.elapsed() < PATIENCE, "no {what} on the screen:\n{screen}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn press(&self, key: &str) {
+        build::must(self.tmux().args(["send-keys", key]));
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.tmux().arg("kill-server").stderr(Stdio::null()).status();
+    }
+}
+
+/// A row of the table: a rate, a share, a rate, a name.
+fn is_row(line: &str) -> bool {
+    line.split_whitespace().nth(1).is_some_and(|share| share.ends_with('%'))
+}
+
+#[test]
+fn top_fits_the_terminal_and_obeys_keys() {
+    if is_without("tmux") {
+        return;
+    }
+    let bench = run::benches().pop().expect("a JDK");
+    let directory = build::fresh("terminal");
+    let workers = Workers::start(&bench, Some("quiet"), &[], &[]).started();
+    let pid = workers.pid();
+    let top = format!("{} top {pid} --every 300ms", build::cprof().display());
+    for (width, colour) in [(80, true), (200, true), (80, false), (200, false)] {
+        let terminal = Terminal::start(width, colour, &top, &directory);
+        let context = format!("{width} columns, colour {colour}");
+        let screen = terminal.until("table", |screen| screen.lines().filter(|line| is_row(line)).count() > 5);
+        let lines: Vec<&str> = screen.lines().collect();
+        assert!(lines[0].starts_with(&format!("cprof top: JVM {pid}, Workers, ")), "{context}: {screen}");
+        assert!(lines[1].contains(" bytecodes/s, ") && lines[3].starts_with("m methods  c contexts"), "{context}: {screen}");
+        assert!(
+            lines[4].trim_start().starts_with("bytecodes/s   share") && lines[5..].iter().all(|line| is_row(line)),
+            "{context}: {screen}"
+        );
+        assert!(lines.len() <= HEIGHT, "{context}: {screen}");
+        let coded = terminal.screen(true);
+        let bold = coded.lines().next().is_some_and(|line| line.contains("\x1b[1m"));
+        assert_eq!((bold, coded.contains('\x1b')), (colour, colour), "{context}: {coded:?}");
+
+        terminal.press("c");
+        let screen = terminal.until("contexts", |screen| screen.contains("context ← callers") && screen.contains("Workers.work"));
+        assert_eq!(screen.contains("with callees"), width >= 100, "{context}: {screen}");
+        assert!(screen.lines().any(|line| is_row(line) && line.contains(" ← ")), "{context}: {screen}");
+        terminal.press("t");
+        terminal.until("threads", |screen| screen.contains("  thread (by ") && screen.contains("worker-0"));
+        terminal.press("m");
+        terminal.press("s");
+        terminal.until("order", |screen| screen.contains("method (by calls)"));
+        terminal.press("Space");
+        let paused = terminal.until("pause", |screen| screen.lines().next().is_some_and(|line| line.ends_with(", paused")));
+        std::thread::sleep(Duration::from_millis(700));
+        let rows = |screen: &str| screen.lines().skip(4).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(rows(&terminal.screen(false)), rows(&paused), "{context}");
+        terminal.press("w");
+        terminal.until("note", |screen| screen.contains(&format!("wrote cprof-{pid}-")));
+        // The screen from before is back, and the cursor with it.
+        terminal.press("q");
+        let screen = terminal.until("end", |screen| screen.contains("ended with 0"));
+        assert!(!screen.contains("bytecodes/s"), "{context}: {screen}");
+    }
+    let written =
+        std::fs::read_dir(&directory).or_fail(directory.display()).flatten().map(|e| e.path()).next().expect("a snapshot");
+    assert_eq!(cprof(&["report", written.to_str().expect("paths of tests are text")]).code, 0);
+
+    let terminal = Terminal::start(80, true, &top, &directory);
+    terminal.until("table", |screen| screen.lines().any(is_row));
+    workers.kill();
+    terminal.until("the program's end", |screen| {
+        screen.contains(&format!("process {pid} has ended")) && screen.contains("ended with 0")
+    });
+    let left = recording(pid).expect("it was killed");
+    assert_eq!(cprof(&["clean", left.to_str().expect("paths of tests are text")]).code, 0);
+}

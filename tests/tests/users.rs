@@ -1,0 +1,129 @@
+//! Other users' JVMs, and what other users put where cprof looks.
+
+use cprof_tests::live::{Workers, cprof, recording};
+use cprof_tests::run::Ending;
+use cprof_tests::{OrFail, build, is_without, live, run};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The user "nobody", of whom every Linux has one.
+const NOBODY: u32 = 65534;
+
+fn as_nobody(program: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program).args(arguments);
+    command
+}
+
+fn cprof_as_nobody(arguments: &[&str]) -> Ending {
+    let mut command = as_nobody(&build::cprof(), arguments);
+    command.env("CPROF_AGENT", build::agent()).current_dir("/tmp");
+    command.output().or_fail(format_args!("starting {command:?}")).into()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("paths of tests are text")
+}
+
+#[test]
+fn root_attaches_to_other_users_jvms_and_nobody_to_roots() {
+    if is_without("root") {
+        return;
+    }
+    for bench in run::benches() {
+        let out = build::fresh(&format!("users-{}", bench.jdk.feature)).join("it.cprof");
+        let theirs = Workers::start_as(&bench, Some(NOBODY), None, &[], &[]).started();
+        let pid = theirs.pid().to_string();
+        let attached = cprof(&["attach", &pid, "--for", "300ms", "-o", text(&out)]);
+        assert_eq!(attached.code, 0, "JDK {}: {}", bench.jdk.feature, attached.stderr);
+        assert!(live::calls(&out, "Workers", "tick") > 0);
+        assert_eq!(theirs.kill().0.stdout, "");
+
+        let ours = Workers::start(&bench, Some("quiet"), &[], &[]).started();
+        let (pid, directory) = (ours.pid().to_string(), recording(ours.pid()).expect("it records"));
+        for command in ["attach", "detach", "snapshot", "top"] {
+            let refused = cprof_as_nobody(&[command, &pid]);
+            assert_eq!(refused.code, 1, "{command}: {refused:?}");
+            assert!(
+                refused.stderr.contains("belongs to root; run cprof as that user or as root"),
+                "{command}: {}",
+                refused.stderr
+            );
+        }
+        assert!(!cprof_as_nobody(&["list", "--format", "csv"]).stdout.contains(&format!("{pid},")));
+        ours.kill();
+        let refused = [
+            cprof_as_nobody(&["recover", text(&directory), "-o", "/tmp/none.cprof"]),
+            cprof_as_nobody(&["clean", text(&directory)]),
+        ];
+        assert!(refused.iter().all(|ending| ending.code == 1) && directory.join("arena").exists(), "{refused:?}");
+        assert_eq!(cprof(&["clean", text(&directory)]).code, 0);
+    }
+}
+
+/// Removes a file or directory of a trick when the test ends, however it does.
+struct Trick(PathBuf);
+
+impl Drop for Trick {
+    fn drop(&mut self) {
+        // One of them, or cprof has.
+        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn what_others_put_in_shared_directories_is_neither_followed_nor_believed() {
+    if is_without("root") {
+        return;
+    }
+    let bench = run::benches().pop().expect("a JDK");
+    let directory = build::fresh("tricks");
+    let workers = Workers::start(&bench, None, &[], &[]).started();
+    let pid = workers.pid();
+    let attach = || cprof(&["attach", &pid.to_string(), "--for", "200ms", "-o", text(&directory.join("it.cprof"))]);
+    let socket = Trick(PathBuf::from(format!("/tmp/.java_pid{pid}")));
+
+    // Somebody else's socket, and a link to one.
+    let listener = UnixListener::bind(&socket.0).or_fail(socket.0.display());
+    chown(&socket.0, Some(NOBODY), Some(NOBODY)).or_fail("chown");
+    fs::set_permissions(&socket.0, Permissions::from_mode(0o600)).or_fail("chmod");
+    let refused = attach();
+    assert!(refused.code == 1 && refused.stderr.contains("is not the JVM's socket: it belongs to nobody"), "{}", refused.stderr);
+    let elsewhere = directory.join("socket");
+    fs::rename(&socket.0, &elsewhere).or_fail("moving the socket");
+    symlink(&elsewhere, &socket.0).or_fail("making a link");
+    let refused = attach();
+    assert!(refused.code == 1 && refused.stderr.contains("is not the JVM's socket: it is no socket"), "{}", refused.stderr);
+    drop((listener, socket));
+
+    // A link in the place of the file that wakes the JVM: what it leads to is not made. (The JVM does not take it for that file either, and is not
+    // disturbed.)
+    let victim = directory.join("victim");
+    let trigger = Trick(PathBuf::from(format!("/tmp/.attach_pid{pid}")));
+    symlink(&victim, &trigger.0).or_fail("making a link");
+    attach();
+    assert!(!victim.exists());
+    drop(trigger);
+
+    // A directory of somebody else's with the name of a recording of this very process.
+    let recording = Trick(PathBuf::from(format!("/dev/shm/cprof-0-{pid}-1")));
+    fs::create_dir(&recording.0).or_fail(recording.0.display());
+    for file in ["arena", "classes"] {
+        symlink(&victim, recording.0.join(file)).or_fail("making a link");
+    }
+    fs::set_permissions(&recording.0, Permissions::from_mode(0o700)).or_fail("chmod");
+    chown(&recording.0, Some(NOBODY), Some(NOBODY)).or_fail("chown");
+    let snapshot = cprof(&["snapshot", &pid.to_string(), "-o", text(&directory.join("now.cprof"))]);
+    assert!(snapshot.code == 1 && !directory.join("now.cprof").exists(), "{}", snapshot.stderr);
+    let cleaned = cprof(&["clean", text(&recording.0)]);
+    assert!(cleaned.code == 1 && recording.0.join("arena").is_symlink(), "{}", cleaned.stderr);
+    let attached = attach();
+    assert_eq!(attached.code, 0, "{}", attached.stderr);
+    assert!(!victim.exists());
+    drop(recording);
+    workers.kill();
+}

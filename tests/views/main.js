@@ -1,0 +1,8 @@
+'use strict';
+
+require('./numbers');
+require('./views');
+require('./hostile');
+require('./pictures');
+require('./load');
+require('./browser').run();

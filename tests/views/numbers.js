@@ -1,0 +1,72 @@
+// The numbers on the page are those of `cprof report`.
+'use strict';
+
+const { test, report, assert } = require('./browser');
+const { choose, totals, saved, text } = require('./steps');
+
+/** Every method's row is the report's. */
+async function sameMethods(page, of, own, total) {
+  const rows = await saved(page);
+  const key = (r) => `${r.class}.${r.method}${r.descriptor}`;
+  const wanted = new Map();
+  // Of a Java and a native method of one name (redefined ones) the report has two rows, as the page has.
+  of.methods.forEach((m) => wanted.set(key(m), (wanted.get(key(m)) || []).concat([m])));
+  assert.equal(rows.length, of.methods.length);
+  for (const row of rows) {
+    const fits = (wanted.get(key(row)) || []).some((m) => m.calls === Number(row.calls) && m.exceptional_exits === Number(row.exits)
+      && m[own] === Number(row[own === 'cycles' ? Object.keys(row)[3] : own]) && m[total] === Number(Object.values(row)[4]));
+    assert.ok(fits, `${JSON.stringify(row)} is not ${JSON.stringify(wanted.get(key(row)))}`);
+  }
+}
+
+test('totals and methods by bytecodes', 'threads.html', async (page) => {
+  await choose(page, 'metric', 'bytecodes');
+  const expected = report('threads.cprof', '--target', 'bytecodes', '--cache', 'ideal');
+  const shown = await totals(page);
+  assert.equal(shown.bytecodes, expected.totals.bytecodes);
+  assert.equal(shown['calls of methods'], expected.totals.calls);
+  assert.equal(shown['calls of native methods'], expected.totals.native_calls);
+  assert.equal(shown['exceptional exits'], expected.totals.exceptional_exits);
+  assert.equal(shown.methods, expected.totals.methods);
+  assert.equal(shown.contexts, expected.totals.contexts);
+  await sameMethods(page, expected, 'bytecodes', 'bytecodes_total');
+});
+
+for (const cache of ['4k/16', '1k/4']) {
+  test(`cycles with ${cache}`, 'threads.html', async (page) => {
+    const expected = report('threads.cprof', '--target', 'jop', '--cache', cache);
+    await choose(page, 'metric', `cycles[jop,${cache}]`);
+    assert.equal((await totals(page))[`cycles[jop,${cache}]`], expected.totals.cycles);
+    await sameMethods(page, expected, 'cycles', 'cycles_total');
+  });
+}
+
+test('the metric to begin with is the report\'s', 'threads.html', async (page) => {
+  assert.equal((await totals(page))['cycles[jop,4k/16]'], report('threads.cprof').totals.cycles);
+});
+
+test('every thread', 'threads.html', async (page) => {
+  const { threads } = report('threads.cprof', '--threads');
+  await choose(page, 'metric', 'bytecodes');
+  const labels = await page.$$eval('#thread option', (all) => all.length - 1);
+  assert.equal(labels, threads.length);
+  for (const thread of threads) {
+    await choose(page, 'thread', thread.thread);
+    const shown = await totals(page);
+    const counted = [shown.bytecodes, shown['calls of methods'], shown['exceptional exits'], shown.contexts];
+    assert.deepEqual(counted, [thread.bytecodes, thread.calls, thread.exceptional_exits, thread.contexts], thread.thread);
+  }
+});
+
+test('a comparison has both profiles\' numbers', 'diff.html', async (page) => {
+  const [after, before] = [report('threads.cprof'), report('hostile.cprof')];
+  const note = await text(page, '#totals div:first-child');
+  assert.ok(note.includes(after.totals.cycles.toLocaleString('en-US')), note);
+  assert.ok(note.includes(before.totals.cycles.toLocaleString('en-US')), note);
+  const rows = await saved(page);
+  const sum = (name) => rows.reduce((s, r) => s + Number(r[name]), 0);
+  assert.equal(sum('before'), before.totals.cycles);
+  assert.equal(sum('change'), after.totals.cycles - before.totals.cycles);
+  const names = (of) => of.methods.map((m) => `${m.class}.${m.method}${m.descriptor}${m.native}`);
+  assert.equal(rows.length, new Set(names(after).concat(names(before))).size);
+});

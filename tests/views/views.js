@@ -1,0 +1,157 @@
+// What one can do with the page.
+'use strict';
+
+const { test, assert } = require('./browser');
+const { choose, search, settled, text } = require('./steps');
+
+/** Clicks into the graph: row counted from the top, x as a part of the width. */
+async function clickFrame(page, row, x) {
+  const box = await (await page.$('#graph')).boundingBox();
+  await page.mouse.click(box.x + box.width * x, box.y + row * 19 + 9);
+}
+
+test('a click zooms in and shows the method', 'threads.html', async (page) => {
+  assert.equal(await page.$eval('#zoom-out', (e) => e.disabled), true);
+  await clickFrame(page, 2, 0.2);
+  assert.equal(await page.$eval('#zoom-out', (e) => e.disabled), false);
+  const name = await text(page, '#detail strong');
+  assert.equal(await text(page, '#method-name'), name);
+  assert.match(await text(page, '#method-body'), /Callers.*Callees/s);
+  await page.click('#zoom-out');
+  assert.equal(await page.$eval('#zoom-out', (e) => e.disabled), true);
+  await page.click('#close');
+  assert.equal(await page.$eval('#method', (e) => e.hidden), true);
+});
+
+test('callers: the widest method below the root is the dearest', 'threads.html', async (page) => {
+  await page.click('#direction-callers');
+  await page.focus('#graph');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  const widest = await text(page, '#detail strong');
+  await page.click('#tab-methods');
+  const first = await text(page, '#method-table .row .name');
+  assert.equal(first, widest);
+});
+
+test('the graph by keys alone', 'threads.html', async (page) => {
+  await page.focus('#graph');
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await text(page, '#detail strong'), 'all threads');
+  await page.keyboard.press('ArrowDown');
+  const widest = await text(page, '#detail strong');
+  assert.notEqual(widest, 'all threads');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.$eval('#zoom-out', (e) => e.disabled), false);
+  await page.keyboard.press('Space');
+  assert.equal(await text(page, '#method-name'), widest);
+  await page.keyboard.press('Escape');
+  assert.equal(await page.$eval('#zoom-out', (e) => e.disabled), true);
+  await page.keyboard.press('/');
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'search');
+});
+
+test('everything is reached with the tab key', 'threads.html', async (page) => {
+  const reached = new Set();
+  for (let i = 0; i < 20; i += 1) {
+    await page.keyboard.press('Tab');
+    reached.add(await page.evaluate(() => document.activeElement.id));
+  }
+  for (const id of ['metric', 'thread', 'search', 'theme', 'tab-flame', 'direction-callers', 'graph']) assert.ok(reached.has(id), id);
+});
+
+test('search says the share of what it found, once', 'threads.html', async (page) => {
+  await search(page, 'Threads.work');
+  const work = await text(page, '#matches');
+  await page.click('#tab-methods');
+  const shown = await page.$$eval('#method-table .row .name', (all) => all.map((e) => e.textContent));
+  assert.ok(shown.length >= 1 && shown.every((name) => name.includes('Threads.work')), shown.join());
+  const total = await text(page, '#method-table .row .number:nth-child(3)');
+  // Nothing called work recursively: what is below it is its total.
+  assert.ok(work.includes(total), `${work} without ${total}`);
+  await search(page, 'no such method');
+  assert.equal(await text(page, '#matches'), 'No method matches.');
+});
+
+test('the table sorts', 'threads.html', async (page) => {
+  await page.click('#tab-methods');
+  for (const [column, cell] of [['calls', 5], ['total', 3], ['own', 1]]) {
+    await page.click(`#method-table [data-sort="${column}"]`);
+    const values = await page.$$eval(`#method-table .row .number:nth-child(${cell})`, (all) => all.map((e) => Number(e.textContent.replaceAll(',', ''))));
+    assert.ok(values.length > 5 && values.every((v, i) => i === 0 || v <= values[i - 1]), `${column}: ${values}`);
+    assert.equal(await page.$eval(`#method-table [data-sort="${column}"]`, (e) => e.getAttribute('aria-sort')), 'descending');
+  }
+  await page.click('#method-table .head [data-sort="name"]');
+  // By class first: Threads before Threads$$Lambda.
+  const classes = await page.$$eval('#method-table .row .name', (all) => all.map((e) => e.textContent.replace(/\.[^.]*\(.*$/, '')));
+  assert.ok(classes.length > 5 && classes[0] < 'a', classes[0]);
+  assert.deepEqual(classes, classes.slice().sort());
+});
+
+test('the tree by keys alone', 'threads.html', async (page) => {
+  await page.click('#tab-contexts');
+  await page.focus('#context-tree');
+  await page.keyboard.press('ArrowDown');
+  const rows = () => page.$$eval('#context-tree .row', (all) => all.map((e) => [e.getAttribute('aria-level'), e.getAttribute('aria-expanded')]));
+  const closed = await rows();
+  assert.ok(closed.every(([level]) => level === '1'));
+  await page.keyboard.press('ArrowRight');
+  const opened = await rows();
+  assert.deepEqual(opened[0], ['1', 'true']);
+  assert.equal(opened[1][0], '2');
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await page.$eval('#context-tree .row.current', (e) => e.getAttribute('aria-level')), '2');
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('ArrowLeft');
+  assert.deepEqual(await rows(), closed);
+  await page.keyboard.press('Enter');
+  assert.equal(await page.$eval('#method', (e) => e.hidden), false);
+});
+
+test('annotated source and bytecode', 'source.html', async (page) => {
+  assert.equal(await page.title(), '</title><b>title · cprof');
+  await choose(page, 'metric', 'bytecodes');
+  await search(page, 'Threads.work');
+  await page.click('#tab-methods');
+  await page.click('#method-table .row');
+  await page.waitForSelector('.listing');
+  const body = await text(page, '#method-body');
+  assert.match(body, /Source: .*Threads\.java/);
+  assert.match(body, /iload_|iinc|lload_/);
+  assert.match(body, /not taken/);
+  // Executions add up to the method's bytecodes.
+  const executions = await page.$$eval('.code section:last-of-type tr td:nth-child(2)', (all) => all.map((e) => Number(e.textContent.replaceAll(',', ''))));
+  const own = await text(page, '#method-table .row .number');
+  assert.equal(executions.reduce((a, b) => a + b, 0).toLocaleString('en-US'), own);
+});
+
+test('light and dark', 'threads.html', async (page) => {
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }]);
+  const dark = await paper();
+  await page.click('#theme');
+  const light = await paper();
+  assert.notEqual(light, dark);
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
+  assert.equal(await paper(), light);
+  await page.click('#theme');
+  assert.equal(await paper(), dark);
+});
+
+test('a comparison says what is new and gone', 'diff.html', async (page) => {
+  const totals = await text(page, '#totals');
+  assert.match(totals, /in new contexts[1-9].*in contexts now gone[1-9]/);
+  await page.click('#width-before');
+  await page.focus('#graph');
+  await page.keyboard.press('ArrowDown');
+  assert.match(await text(page, '#detail'), /before [1-9][\d,]*, [+−][\d,]+ \([+−]/);
+  await page.click('#tab-methods');
+  await page.click('#method-table [data-sort="change"]');
+  assert.match(await text(page, '#method-table .row'), /[+−]/);
+  await settled(page);
+});
+
+test('what the run was', 'threads.html', async (page) => {
+  await page.click('#tab-run');
+  assert.match(await text(page, '#run'), /Main class\s*Threads.*JVM.*Options/s);
+});
