@@ -8,7 +8,7 @@ use crate::jvmti::{FrameInfo, Jvmti, MethodId};
 use crate::{Agent, contained, faults};
 use cprof_instrument::abi;
 use cprof_instrument::classfile::ClassFile;
-use cprof_profile::recording::{Frame, Log, Stack};
+use cprof_profile::recording::{Frame, Log, Memory, Stack};
 use jni_sys::{jclass, jobject};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -135,6 +135,18 @@ fn is_virtual(jvmti: Jvmti, jni: Jni, thread: jobject) -> bool {
     signature == "Ljava/lang/VirtualThread;"
 }
 
+/// The address of the node below which a thread's next call counts, given its context's words; `None` where that is nowhere.
+fn current(node: u64, root: u64, arena: &Arena) -> Option<u64> {
+    let base = arena.base();
+    let outside = !(base..base + arena.len()).contains(&node);
+    // As the runtime's slow path has it: CProfTree.miss.
+    match node {
+        _ if outside || node == base + abi::header::EARLY => Some(root),
+        _ if node == base + abi::JUNK => None,
+        _ => Some(node),
+    }
+}
+
 /// Translates frames of the VM to frames of the profile.
 pub struct Frames<'a> {
     agent: &'a Agent,
@@ -162,7 +174,9 @@ impl<'a> Frames<'a> {
             let Ok(frames) = self.agent.jvmti.stack(thread) else { continue };
             faults::pass("frames");
             let frames = frames.iter().rev().filter_map(|frame| self.frame(frame)).collect();
-            stacks.push(Stack { tree: (root.wrapping_sub(arena.base()) / abi::UNIT) as u32, frames });
+            let current = contexts.get(jni, thread, Word::Node).and_then(|node| current(node, root, arena));
+            let reference = |address: u64| (address.wrapping_sub(arena.base()) / abi::UNIT) as u32;
+            stacks.push(Stack { tree: reference(root), current: current.map(reference), frames });
         }
         stacks
     }

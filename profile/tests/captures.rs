@@ -23,7 +23,12 @@ fn chain() -> (Recording, Vec<u32>) {
 }
 
 fn stack(tree: u32, frames: &[(u32, u32)]) -> Stack {
-    Stack { tree, frames: frames.iter().map(|&(method, bci)| Frame { method, bci }).collect() }
+    Stack { tree, current: None, frames: frames.iter().map(|&(method, bci)| Frame { method, bci }).collect() }
+}
+
+/// As [`stack`], of a thread whose current node is known.
+fn stack_in(tree: u32, current: u32, frames: &[(u32, u32)]) -> Stack {
+    Stack { current: Some(current), ..stack(tree, frames) }
 }
 
 /// Where the frames of a stack were placed, in order of node.
@@ -61,6 +66,41 @@ fn frames_from_before_counting_are_passed_over_and_strange_ones_reported() {
     let profile = r.profile(&[stack(tree, &[(ids[1], 0), (ids[2], 0)]), stack(tree + 1, &[(ids[0], 0)])]);
     assert_eq!(active(&profile), [1]);
     assert_eq!(profile.warnings, ["2 active frames have no context; their blocks count whole"]);
+}
+
+/// Threads of one name take over each other's trees: what another has counted there is not what a frame from before counting did.
+#[test]
+fn frames_from_before_counting_have_no_context_of_the_same_name() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 2);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[1]);
+    let b = r.arena.node(tree, a, ids[1], 0, &[1]);
+    let a_of_a = r.arena.node(tree, a, ids[0], 0, &[1]);
+    let placed = |current, frames: &[(u32, u32)]| active(&r.profile(&[stack_in(tree, current, frames)]));
+    let (first, second) = ((ids[0], 0), (ids[1], 0));
+    assert_eq!(placed(b, &[first, second]), [1, 2], "both are counted");
+    assert_eq!(placed(tree, &[first, second]), [0; 0], "none is");
+    assert_eq!(placed(a, &[first, first]), [1], "of a recursion only the inner one");
+    assert_eq!(placed(a_of_a, &[second, first, first]), [1, 3], "recursion that was called from a frame without context");
+    assert_eq!(placed(a, &[second, first, second]), [1, 2], "on its way out a frame is there and its caller's node the current one");
+}
+
+#[test]
+fn frames_of_leaf_methods_are_found_below_the_current_node() {
+    let mut r = Recording::new();
+    let mut class = ClassWriter::new("A", "java/lang/Object");
+    let callee = class.methodref("A", "leaf", "()V");
+    class.method("a", "()V", 9, &[op::INVOKESTATIC, callee[0], callee[1], op::RETURN]);
+    class.method("leaf", "()V", 9, &[op::NOP, op::RETURN]);
+    let ids = r.class(class.finish(), false, Level::Precise);
+    let tree = r.arena.tree("main", 0, 1);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[1]);
+    r.arena.node(tree, a, ids[1], 0, &[1]);
+    r.arena.node(tree, tree, ids[1], 0, &[1]);
+    let placed = |current, frames: &[(u32, u32)]| active(&r.profile(&[stack_in(tree, current, frames)]));
+    assert_eq!(placed(a, &[(ids[0], 0), (ids[1], 0)]), [1, 2]);
+    assert_eq!(placed(tree, &[(ids[0], 0), (ids[1], 0)]), [3], "its caller is from before counting");
+    assert_eq!(placed(tree, &[(ids[1], 0)]), [3]);
 }
 
 #[test]

@@ -139,7 +139,7 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
     if orphans > 0 {
         capture.warnings.push(format!("{orphans} contexts without a caller were left out"));
     }
-    stacks::place(&mut capture, stacks);
+    stacks::place(&mut capture, mem, stacks);
     capture.settle();
     Ok(capture)
 }

@@ -4,8 +4,9 @@
 //! rules by which the runtime chose it.
 
 use super::capture::{Capture, Where};
+use super::memory::Memory;
 use crate::model::DepartureKind;
-use cprof_instrument::abi::{flags, kind};
+use cprof_instrument::abi::{self, flags, kind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A thread's active frames.
@@ -13,6 +14,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub struct Stack {
     /// Reference in the arena of the root of the tree that the thread has leased.
     pub tree: u32,
+    /// Reference of the node that was the thread's current one, a tree's root when it had none; `None` when it is not known.
+    pub current: Option<u32>,
     /// The frames of woven methods, outermost first.
     pub frames: Vec<Frame>,
 }
@@ -27,7 +30,7 @@ pub struct Frame {
 }
 
 /// Adds a departure for each frame.
-pub(super) fn place(capture: &mut Capture, stacks: &[Stack]) {
+pub(super) fn place(capture: &mut Capture, mem: &dyn Memory, stacks: &[Stack]) {
     let methods: FxHashSet<u32> = stacks.iter().flat_map(|s| &s.frames).map(|f| f.method).collect();
     if methods.is_empty() {
         return;
@@ -54,21 +57,13 @@ pub(super) fn place(capture: &mut Capture, stacks: &[Stack]) {
             overflow: find(tree.overflow),
             outside: find(tree.outside),
         };
-        let mut p = walk.root;
-        let mut bci = None;
-        for frame in &stack.frames {
-            let site = if capture.flags & flags::SITES == 0 { 0 } else { bci.map_or(0, |b: u32| b + 1) };
-            match walk.step(p, frame.method, site) {
-                Some(node) => {
-                    let place = Where { bci: frame.bci, kind: DepartureKind::Active };
-                    departures.push((node, place, 1));
-                    (p, bci) = (node, Some(frame.bci));
-                }
-                // Entered before counting began: neither it nor its callers have a context, and nothing of it was counted.
-                None if p == walk.root => {}
-                None => unplaced += 1,
-            }
-        }
+        let current = stack.current.and_then(find);
+        let (path, lost) = match current.and_then(|current| walk.path_to(current, &stack.frames, mem)) {
+            Some(path) => (path, 0),
+            None => walk.path(&stack.frames),
+        };
+        unplaced += lost;
+        departures.extend(path.into_iter().map(|(node, bci)| (node, Where { bci, kind: DepartureKind::Active }, 1)));
     }
     capture.departures.extend(departures);
     if unplaced > 0 {
@@ -84,7 +79,67 @@ struct Walk<'a> {
     outside: Option<u32>,
 }
 
+/// Contexts of frames, each with the frame's bytecode index.
+type Path = Vec<(u32, u32)>;
+
 impl Walk<'_> {
+    /// The contexts of the counted ones of these frames, when the last of them is in `current`. `None` where they do not lead there.
+    ///
+    /// Frames that were entered while counting was off have no context, even if other threads have been in one of the same name.
+    fn path_to(&self, current: u32, frames: &[Frame], mem: &dyn Memory) -> Option<Path> {
+        /// As many places are tried where the tree's depth does not say how many frames were counted.
+        const TRIED: usize = 64;
+        let leaf = frames.last().is_some_and(|f| is_leaf(mem, f.method));
+        let depth = self.ancestors(current).count();
+        let to = |from: usize, end: usize| {
+            let path = self.exactly(frames.get(from..end)?)?;
+            (path.last().map_or(self.root, |&(node, _)| node) == current).then_some(path)
+        };
+        let tries = |end: usize| end.checked_sub(depth).into_iter().chain(0..=end.min(TRIED));
+        let published = || tries(frames.len()).find_map(|from| to(from, frames.len()));
+        // A leaf method leaves its caller's node as it is, and so has, on its way out, one that is not.
+        let unpublished = || {
+            let (last, callers) = frames.split_last()?;
+            tries(callers.len()).find_map(|from| {
+                let mut path = to(from, callers.len())?;
+                let node = self.step(current, last.method, self.site(path.last().map(|&(_, bci)| bci)))?;
+                path.push((node, last.bci));
+                Some(path)
+            })
+        };
+        if leaf { unpublished().or_else(published) } else { published().or_else(unpublished) }
+    }
+
+    /// The contexts of frames of which the first was called from the root.
+    fn exactly(&self, frames: &[Frame]) -> Option<Path> {
+        let mut path = Path::with_capacity(frames.len());
+        for frame in frames {
+            let (p, bci) = path.last().map_or((self.root, None), |&(node, bci)| (node, Some(bci)));
+            path.push((self.step(p, frame.method, self.site(bci))?, frame.bci));
+        }
+        Some(path)
+    }
+
+    /// The contexts of frames as far as they have one, and how many have none though their callers do.
+    fn path(&self, frames: &[Frame]) -> (Path, usize) {
+        let (mut path, mut lost) = (Path::new(), 0);
+        for frame in frames {
+            let (p, bci) = path.last().map_or((self.root, None), |&(node, bci)| (node, Some(bci)));
+            match self.step(p, frame.method, self.site(bci)) {
+                Some(node) => path.push((node, frame.bci)),
+                // Entered before counting began: neither it nor its callers have a context, and nothing of it was counted.
+                None if p == self.root => {}
+                None => lost += 1,
+            }
+        }
+        (path, lost)
+    }
+
+    /// The call site of a call from a frame at this bytecode index.
+    fn site(&self, bci: Option<u32>) -> u32 {
+        if self.capture.flags & flags::SITES == 0 { 0 } else { bci.map_or(0, |bci| bci + 1) }
+    }
+
     fn child(&self, parent: u32, method: u32, site: u32) -> Option<u32> {
         self.children.get(&(parent, method, site)).copied()
     }
@@ -128,4 +183,9 @@ impl Walk<'_> {
         let child = self.child(p, method, site).or_else(|| if p == self.root { self.child(p, method, 0) } else { None });
         child.or_else(|| self.marked(self.overflow, method, site))
     }
+}
+
+/// Whether a method's frames have a node that is nobody's current one.
+fn is_leaf(mem: &dyn Memory, method: u32) -> bool {
+    mem.u32(abi::METHODS + abi::METHOD_ENTRY * u64::from(method)).is_some_and(|entry| entry & abi::METHOD_LEAF != 0)
 }
