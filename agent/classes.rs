@@ -1,6 +1,7 @@
 //! Every class on its way into the VM: woven, numbered, and entered in the class log.
 
 use crate::arena::Arena;
+use crate::attach::events::Events;
 use crate::attach::leftovers::{HiddenClass, Leftover, WovenFor, WovenMethod};
 use crate::attach::sight::Sight;
 use crate::class_log::ClassLog;
@@ -51,6 +52,8 @@ pub struct Classes {
     colours: Mutex<Colours>,
     known: Mutex<Known>,
     loaders: Mutex<Vec<String>>,
+    /// In a running JVM: those that are woven after they are loaded.
+    events: Events,
     /// In a running JVM: for the answer to the attach.
     gaps: Mutex<Vec<(String, String)>>,
     /// In a running JVM: the hidden classes that were woven, which stay so when the agent leaves.
@@ -71,6 +74,17 @@ struct Known {
     by_name: FxHashMap<(i64, Box<str>), EntryId>,
     /// In a running JVM: methods that were woven in classes with intrinsic ones, as name and descriptor.
     intrinsic: FxHashMap<Box<str>, Vec<(String, String)>>,
+}
+
+/// How a class comes to be woven.
+#[derive(Debug, Clone, Copy)]
+enum Coming {
+    /// The VM loads it.
+    Loaded,
+    /// It is loaded, and its code is about to change.
+    Changed,
+    /// It is defined as a hidden class.
+    Hidden,
 }
 
 thread_local! {
@@ -134,6 +148,7 @@ impl Classes {
             colours: Mutex::default(),
             known: Mutex::default(),
             loaders: Mutex::default(),
+            events: Events::default(),
             gaps: Mutex::default(),
             hidden: Mutex::default(),
             gave_up: AtomicBool::default(),
@@ -158,18 +173,33 @@ impl Classes {
     }
 
     /// A class with a class file load hook. Answers the bytes to use instead, if there are any.
-    pub fn weave_loaded(&self, jni: Option<Jni>, loader: jobject, name: Option<&str>, bytes: &[u8]) -> Option<Vec<u8>> {
+    /// `loading`: it is none that is loaded already and to be changed.
+    pub fn weave_loaded(
+        &self,
+        jni: Option<Jni>,
+        loader: jobject,
+        name: Option<&str>,
+        bytes: &[u8],
+        loading: bool,
+    ) -> Option<Vec<u8>> {
         match name {
             Some(runtime::API_NAME) => return Some(runtime::API.to_vec()),
             Some(name) if runtime::is_own(name) => return None,
             _ => {}
         }
-        self.weave(jni, loader, bytes, false).0
+        self.weave(jni, loader, bytes, if loading { Coming::Loaded } else { Coming::Changed }).0
+    }
+
+    /// The name of a class that was not woven when it was loaded because it is to be woven now.
+    pub fn has_waited(&self, class: jclass) -> Option<String> {
+        let signature = self.events.any_waits().then(|| self.jvmti.class_signature(class).ok())??;
+        let name = signature.strip_prefix('L')?.strip_suffix(';')?;
+        self.events.has_waited(name).then(|| name.to_owned())
     }
 
     /// A hidden class. Answers the bytes to use instead, and the entry to pass to [`Classes::defined_hidden`].
     pub fn weave_hidden(&self, jni: Jni, loader: jobject, bytes: &[u8]) -> (Option<Vec<u8>>, Option<EntryId>) {
-        self.weave(Some(jni), loader, bytes, true)
+        self.weave(Some(jni), loader, bytes, Coming::Hidden)
     }
 
     /// The VM has defined a hidden class: from here on its frames are recognised.
@@ -208,7 +238,7 @@ impl Classes {
         short
     }
 
-    fn weave(&self, jni: Option<Jni>, loader: jobject, bytes: &[u8], hidden: bool) -> (Option<Vec<u8>>, Option<EntryId>) {
+    fn weave(&self, jni: Option<Jni>, loader: jobject, bytes: &[u8], coming: Coming) -> (Option<Vec<u8>>, Option<EntryId>) {
         if self.gave_up() {
             return (None, None);
         }
@@ -244,6 +274,10 @@ impl Classes {
             self.not_covered(&name, &format!("its class loader {loader} does not find cprof's runtime class"));
             return (None, None);
         }
+        if self.sight.is_some() && self.events.is_to_wait(&class, matches!(coming, Coming::Loaded)) {
+            return (None, None);
+        }
+        let hidden = matches!(coming, Coming::Hidden);
         let mut hasher = FxHasher::default();
         bytes.hash(&mut hasher);
         let key = (Box::from(&*name), hasher.finish());

@@ -77,12 +77,24 @@ pub fn enable_late(jvmti: Jvmti, on: bool) -> Result<(), String> {
     all().map_err(|e: crate::jvmti::Error| e.to_string())
 }
 
-/// A class is ready to run: its intrinsic methods are made to run as bytecode. At launch a flag does that.
-unsafe extern "C" fn class_prepare(_env: *mut RawEnv, _jni: *mut JNIEnv, _thread: jthread, class: jclass) {
+/// A class is ready to run: its intrinsic methods are made to run as bytecode. At launch a flag does that. One that has waited for this is woven.
+unsafe extern "C" fn class_prepare(_env: *mut RawEnv, jni: *mut JNIEnv, thread: jthread, class: jclass) {
     guard(|| {
         faults::pass("class prepare");
         let agent = Agent::get()?;
-        agent.attached.as_ref()?.clear_intrinsics(&agent, class);
+        let attached = agent.attached.as_ref()?;
+        // SAFETY: jni is this callback's.
+        if let Some(name) = agent.classes.has_waited(class)
+            && let Some(jni) = unsafe { Jni::new(jni) }
+        {
+            // JFR runs Java code when its events change.
+            let muted = Muted::thread(jni, thread, agent.contexts, &agent.arena);
+            if let Err(error) = agent.jvmti.retransform(&[class]) {
+                agent.classes.not_covered(&name, &format!("the JVM refuses the woven class: {error}"));
+            }
+            drop(muted);
+        }
+        attached.clear_intrinsics(&agent, class);
         Some(())
     });
 }
@@ -91,7 +103,7 @@ unsafe extern "C" fn class_prepare(_env: *mut RawEnv, _jni: *mut JNIEnv, _thread
 unsafe extern "C" fn class_file_load_hook(
     env: *mut RawEnv,
     jni: *mut JNIEnv,
-    _redefined: jclass,
+    redefined: jclass,
     loader: jobject,
     name: *const c_char,
     _domain: jobject,
@@ -118,7 +130,7 @@ unsafe extern "C" fn class_file_load_hook(
         }
         let copied = contained(|| {
             faults::pass("class hook");
-            let woven = agent.classes.weave_loaded(jni, loader, name, bytes);
+            let woven = agent.classes.weave_loaded(jni, loader, name, bytes, redefined.is_null());
             retransform::hooked();
             let copy = |woven: Vec<u8>| agent.jvmti.copy(&woven).map(|copy| (copy, woven.len()));
             woven.map(copy).transpose().map_err(|e| e.to_string())

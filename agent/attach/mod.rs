@@ -5,6 +5,7 @@
 //! [`runtime_classes`], [`natives`] and [`method_ids`], what is changed in the JVM; [`retransform`] and [`sight`], the way of loaded
 //! classes; [`frames`], what is active meanwhile; [`leftovers`] and [`retired`], what stays; [`notices`], what there is to say.
 
+pub mod events;
 mod frames;
 pub mod leftovers;
 mod method_ids;

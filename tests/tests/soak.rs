@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const THREADS: u64 = 20;
 const TICKS: u64 = 50;
 /// Rounds of the program between attaching and detaching.
-const ROUNDS: u64 = 20;
+const ROUNDS: u64 = 5;
 
 /// How long on each JDK; `scripts/soak` sets more.
 fn duration() -> Duration {

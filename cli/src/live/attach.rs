@@ -43,9 +43,6 @@ pub fn attach(args: &Attach) -> Result<()> {
     let reply = target.send(options)?;
     let mut err = io::stderr().lock();
     writeln!(err, "cprof: attached to JVM {}{}", args.pid, covered(&reply))?;
-    for (_, notice) in reply.iter().filter(|(key, _)| key == "notice") {
-        writeln!(err, "cprof: {notice}")?;
-    }
     let Some(time) = args.time else {
         let (pid, out) = (args.pid, out.display());
         writeln!(err, "cprof: it counts until it ends, and writes {out} then; sooner: cprof snapshot {pid}, cprof detach {pid}")?;
@@ -115,7 +112,16 @@ impl Target {
         let reply = self.exchange.reply().with_context(|| format!("reading what the agent in JVM {pid} answered"))?;
         match (code, reply.as_ref().and_then(|reply| said(reply, "error"))) {
             (0, None) => {
-                reply.ok_or_else(|| anyhow!("the agent in JVM {pid} did not answer; is it of the same version as this cprof?"))
+                let reply =
+                    reply.ok_or_else(|| anyhow!("the agent in JVM {pid} did not answer; is it of the same version as this cprof?"))?;
+                for (key, text) in &reply {
+                    match key.as_str() {
+                        "notice" => eprintln!("cprof: {text}"),
+                        "not_restored" => eprintln!("cprof: the JVM keeps cprof's code, which does nothing any more, in class {text}"),
+                        _ => {}
+                    }
+                }
+                Ok(reply)
             }
             (_, Some(error)) => bail!("the agent in JVM {pid} refused: {error}"),
             (code, None) => bail!(
