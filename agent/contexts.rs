@@ -23,9 +23,8 @@ pub enum Word {
 /// Where contexts are.
 #[derive(Clone, Copy)]
 pub enum Contexts {
-    /// In fields of `Thread`. `early` is the address of the node that is current before counting is on: the node's field holds the distance
-    /// from there, so that 0, what it holds at first, needs no test.
-    Fields { early: u64 },
+    /// In fields of `Thread`.
+    Fields,
     /// In a table.
     Slots(&'static Slots),
 }
@@ -34,9 +33,7 @@ impl Contexts {
     /// A word of a thread's context; 0 when it has none. The thread may change it meanwhile, unless it is stopped.
     pub fn get(&self, jni: Jni, thread: jobject, word: Word) -> Option<u64> {
         match self {
-            Contexts::Fields { early } => {
-                field(jni, thread, name(word)).map(|value| (value as u64).wrapping_add(origin(word, *early)))
-            }
+            Contexts::Fields => field(jni, thread, name(word)).map(|value| value as u64),
             Contexts::Slots(slots) => {
                 let id = field(jni, thread, slot::KEY)? as u64;
                 Some(slots.find(id).map_or(0, |at| slots.word(at, word).load(Ordering::Acquire)))
@@ -47,10 +44,10 @@ impl Contexts {
     /// Sets a word of the context of the current thread, or of one that is stopped.
     pub fn set(&self, jni: Jni, thread: jobject, word: Word, value: u64) -> Option<()> {
         match self {
-            Contexts::Fields { early } => {
+            Contexts::Fields => {
                 let class = jni.class_of(thread);
                 let field = jni.field(class, &CString::new(name(word)).ok()?, c"J")?;
-                jni.set_long_field(thread, field, value.wrapping_sub(origin(word, *early)) as i64);
+                jni.set_long_field(thread, field, value as i64);
                 jni.forget(class);
             }
             Contexts::Slots(slots) => {
@@ -61,11 +58,6 @@ impl Contexts {
         }
         Some(())
     }
-}
-
-/// What the value of a word's field is the distance from.
-fn origin(word: Word, early: u64) -> u64 {
-    if matches!(word, Word::Node) { early } else { 0 }
 }
 
 fn name(word: Word) -> &'static str {

@@ -42,7 +42,6 @@ use caches::Caches;
 use class_log::ClassLog;
 use classes::Classes;
 use contexts::Contexts;
-use cprof_instrument::abi;
 use cprof_profile::recording::log::Entry;
 use directory::Directory;
 use dump::Pauses;
@@ -259,7 +258,7 @@ fn begin(
     (arena, log, directory): (Arena, ClassLog, Option<Directory>),
 ) -> Result<(), String> {
     let (arena, log) = (Arc::new(arena), Arc::new(log));
-    let contexts = Contexts::Fields { early: arena.base() + abi::header::EARLY };
+    let contexts = Contexts::Fields;
     if runtime_classes(&arena, contexts, &options, feature).is_none() {
         return Err(FOREIGN.to_owned());
     }

@@ -42,8 +42,8 @@ pub mod call {
     pub const END: (&str, &str) = ("end", "()V");
 }
 
-/// Instance fields of type long (synthetic) that the agent adds to `java.lang.Thread`: the address of the current node,
-/// as its distance from that at [`header::EARLY`], and the address of the root of the leased tree (0: none).
+/// Instance fields of type long (synthetic) that the agent adds to `java.lang.Thread`: the address of the current node
+/// (0: none yet), and the address of the root of the leased tree (0: none).
 pub const THREAD_NODE: &str = "cprof$node";
 /// See [`THREAD_NODE`].
 pub const THREAD_TREE: &str = "cprof$tree";
@@ -63,7 +63,7 @@ pub mod slot {
     pub const WINDOW: u64 = 64;
     /// Size in bytes. The first word is the id of the thread that has the slot, 0 for none.
     pub const SIZE: u64 = 32;
-    /// The address of the current node (0: none yet).
+    /// As [`super::THREAD_NODE`].
     pub const NODE: u64 = 8;
     /// As [`super::THREAD_TREE`].
     pub const TREE: u64 = 16;

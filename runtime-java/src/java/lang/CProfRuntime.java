@@ -47,7 +47,8 @@ public final class CProfRuntime {
     @ForceInline @Hidden public static long current() {
         if (!on) return EARLY_NODE;
         Thread t = Thread.currentThread();
-        return !SIMPLE && attached == 2 ? CProfSlots.node(unsafe, t) : unsafe.getLong(t, node) + EARLY_NODE;
+        long p = !SIMPLE && attached == 2 ? CProfSlots.node(unsafe, t) : unsafe.getLong(t, node);
+        return p != 0 ? p : EARLY_NODE;
     }
 
     // Not forced inline, as the small methods below are: C2 inlines these where calls are frequent, and C1 need not.
@@ -59,7 +60,7 @@ public final class CProfRuntime {
         Thread t = Thread.currentThread();
         if (!SIMPLE && caches != CACHES_OFF) CProfCaches.entered(u, t, c);
         u.putLong(null, c + COUNTERS, u.getLong(null, c + COUNTERS) + 1);
-        if (!SIMPLE && attached == 2) CProfSlots.setNode(u, t, c); else u.putLong(t, node, c - EARLY_NODE);
+        if (!SIMPLE && attached == 2) CProfSlots.setNode(u, t, c); else u.putLong(t, node, c);
         return c;
     }
 
@@ -70,7 +71,7 @@ public final class CProfRuntime {
         Thread t = Thread.currentThread();
         if (!SIMPLE && caches != CACHES_OFF) CProfCaches.entered(u, t, c);
         u.putLong(null, c + COUNTERS, u.getLong(null, c + COUNTERS) + 1);
-        if (!SIMPLE && attached == 2) CProfSlots.setNode(u, t, c); else u.putLong(t, node, c - EARLY_NODE);
+        if (!SIMPLE && attached == 2) CProfSlots.setNode(u, t, c); else u.putLong(t, node, c);
         return c;
     }
 
@@ -97,7 +98,7 @@ public final class CProfRuntime {
     @ForceInline @Hidden public static void leave(long p) {
         if (!on) return;
         Thread t = Thread.currentThread();
-        if (!SIMPLE && attached == 2) CProfSlots.setNode(unsafe, t, p); else unsafe.putLong(t, node, p - EARLY_NODE);
+        if (!SIMPLE && attached == 2) CProfSlots.setNode(unsafe, t, p); else unsafe.putLong(t, node, p);
     }
 
     @ForceInline @Hidden public static void ret(long n, long p) {
@@ -350,7 +351,7 @@ public final class CProfRuntime {
 
     @ForceInline @Hidden private static void publish(long n) {
         Thread t = Thread.currentThread();
-        if (!SIMPLE && attached == 2) CProfSlots.setNode(unsafe, t, n); else unsafe.putLong(t, node, n - EARLY_NODE);
+        if (!SIMPLE && attached == 2) CProfSlots.setNode(unsafe, t, n); else unsafe.putLong(t, node, n);
     }
 
     /** The node for a call of {@code mid} from {@code p}. The shape that nearly every run has is written out: it is inlined everywhere. */

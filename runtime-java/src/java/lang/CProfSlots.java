@@ -24,8 +24,7 @@ final class CProfSlots {
     private CProfSlots() {}
 
     @ForceInline @Hidden static long node(Unsafe u, Thread t) {
-        long n = u.getLong(null, slot(u, t, NONE) + SLOT_NODE);
-        return n != 0 ? n : EARLY_NODE;
+        return u.getLong(null, slot(u, t, NONE) + SLOT_NODE);
     }
 
     @ForceInline @Hidden static void setNode(Unsafe u, Thread t, long n) {
@@ -34,7 +33,7 @@ final class CProfSlots {
 
     @Hidden static void publish(Unsafe u, Thread t, long n) {
         if (!SIMPLE && attached == 2) setNode(u, t, n);
-        else u.putLong(t, node, n - EARLY_NODE);
+        else u.putLong(t, node, n);
     }
 
     @ForceInline @Hidden static long tree(Unsafe u, Thread t) {
