@@ -5,4 +5,5 @@ require('./views');
 require('./hostile');
 require('./pictures');
 require('./load');
+require('./viewers');
 require('./browser').run();
