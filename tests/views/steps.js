@@ -22,6 +22,15 @@ async function choose(page, id, label) {
 const totals = (page) => page.$$eval('#totals [data-total]', (all) => Object.fromEntries(
   all.map((e) => [e.dataset.total, Number(e.textContent.replaceAll(',', ''))])));
 
+/** Clicks where an element is: rows are drawn anew, and one that was found may be another object by then. */
+async function clickOn(page, selector) {
+  const [x, y] = await page.$eval(selector, (e) => {
+    const box = e.getBoundingClientRect();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+  });
+  await page.mouse.click(x, y);
+}
+
 async function search(page, words) {
   await page.$eval('#search', (e) => { e.value = ''; });
   await page.focus('#search');
@@ -42,4 +51,4 @@ function fields(line) {
   return [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map((m) => (m[1] === undefined ? m[2] : m[1].replaceAll('""', '"')));
 }
 
-module.exports = { text, settled, choose, totals, search, saved };
+module.exports = { clickOn, text, settled, choose, totals, search, saved };

@@ -2,7 +2,7 @@
 'use strict';
 
 const { test, assert } = require('./browser');
-const { choose, search, settled, text } = require('./steps');
+const { choose, search, settled, text, clickOn } = require('./steps');
 
 /** Clicks into the graph: row counted from the top, x as a part of the width. */
 async function clickFrame(page, row, x) {
@@ -113,7 +113,7 @@ test('annotated source and bytecode', 'source.html', async (page) => {
   await choose(page, 'metric', 'bytecodes');
   await search(page, 'Threads.work');
   await page.click('#tab-methods');
-  await page.click('#method-table .row');
+  await clickOn(page, '#method-table .row');
   await page.waitForSelector('.listing');
   const body = await text(page, '#method-body');
   assert.match(body, /Source: .*Threads\.java/);
