@@ -82,7 +82,11 @@ fn frames_from_before_counting_have_no_context_of_the_same_name() {
     assert_eq!(placed(tree, &[first, second]), [0; 0], "none is");
     assert_eq!(placed(a, &[first, first]), [1], "of a recursion only the inner one");
     assert_eq!(placed(a_of_a, &[second, first, first]), [1, 3], "recursion that was called from a frame without context");
-    assert_eq!(placed(a, &[second, first, second]), [1, 2], "on its way out a frame is there and its caller's node the current one");
+    assert_eq!(
+        placed(a, &[second, first, second]),
+        [1, 2],
+        "on its way out a frame is there and its caller's node the current one"
+    );
 }
 
 #[test]

@@ -112,12 +112,14 @@ impl Target {
         let reply = self.exchange.reply().with_context(|| format!("reading what the agent in JVM {pid} answered"))?;
         match (code, reply.as_ref().and_then(|reply| said(reply, "error"))) {
             (0, None) => {
-                let reply =
-                    reply.ok_or_else(|| anyhow!("the agent in JVM {pid} did not answer; is it of the same version as this cprof?"))?;
+                let reply = reply
+                    .ok_or_else(|| anyhow!("the agent in JVM {pid} did not answer; is it of the same version as this cprof?"))?;
                 for (key, text) in &reply {
                     match key.as_str() {
                         "notice" => eprintln!("cprof: {text}"),
-                        "not_restored" => eprintln!("cprof: the JVM keeps cprof's code, which does nothing any more, in class {text}"),
+                        "not_restored" => {
+                            eprintln!("cprof: the JVM keeps cprof's code, which does nothing any more, in class {text}")
+                        }
                         _ => {}
                     }
                 }
