@@ -116,7 +116,7 @@ impl Agent {
 
 fn runtime_classes(arena: &Arena, contexts: Contexts, options: &Options, feature: u32) -> Option<Vec<(&'static str, Vec<u8>)>> {
     let slots = match contexts {
-        Contexts::Fields { .. } => None,
+        Contexts::Fields => None,
         Contexts::Slots(slots) => Some(slots.base()),
     };
     let place = runtime::Place { arena: (arena.base(), arena.end()), slots };

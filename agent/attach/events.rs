@@ -6,7 +6,7 @@
 
 use crate::lock;
 use cprof_instrument::classfile::ClassFile;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
 /// The classes that JFR changes, and their subclasses (JDK 17 to 25).
@@ -20,8 +20,8 @@ pub struct Events(Mutex<Names>);
 struct Names {
     /// Subclasses of the bases that were seen.
     events: HashSet<Box<[u8]>>,
-    /// Loaded, and not ready to run yet.
-    waiting: HashSet<Box<[u8]>>,
+    /// Loaded and not ready to run yet: by how many loaders.
+    waiting: HashMap<Box<[u8]>, usize>,
 }
 
 impl Events {
@@ -34,7 +34,7 @@ impl Events {
         }
         names.events.insert(class.name().into());
         if loading {
-            names.waiting.insert(class.name().into());
+            *names.waiting.entry(class.name().into()).or_default() += 1;
         }
         loading
     }
@@ -44,9 +44,15 @@ impl Events {
         !lock(&self.0).waiting.is_empty()
     }
 
-    /// Whether this one has waited; now it does not any more.
+    /// Whether one of this name has waited; now it does not any more.
     pub fn has_waited(&self, name: &str) -> bool {
-        lock(&self.0).waiting.remove(name.as_bytes())
+        let mut names = lock(&self.0);
+        let Some(waiting) = names.waiting.get_mut(name.as_bytes()) else { return false };
+        *waiting -= 1;
+        if *waiting == 0 {
+            names.waiting.remove(name.as_bytes());
+        }
+        true
     }
 }
 
@@ -65,9 +71,9 @@ mod tests {
         assert!(!is_to_wait("a/B", "java/lang/Object", true));
         assert!(!events.any_waits());
         assert!(!is_to_wait("a/Event", "jdk/jfr/Event", false), "it is there already");
-        assert!(is_to_wait("a/Sub", "a/Event", true));
+        assert!(is_to_wait("a/Sub", "a/Event", true) && is_to_wait("a/Sub", "a/Event", true), "two loaders");
         assert!(is_to_wait("jdk/internal/event/Event", "java/lang/Object", true));
-        assert!(events.has_waited("a/Sub") && !events.has_waited("a/Sub"));
+        assert!(events.has_waited("a/Sub") && events.has_waited("a/Sub") && !events.has_waited("a/Sub"));
         assert!(events.any_waits());
     }
 }
