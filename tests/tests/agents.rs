@@ -90,7 +90,8 @@ fn byte_buddy_advises_before_and_after() {
 /// How many of these events are in a recording; those of files: of this file.
 fn recorded(guests: &Guests, recording: &Path, file: &Path) -> (usize, usize) {
     let mut jfr: Command = guests.bench.jdk.command("jfr");
-    let text = build::must(jfr.args(["print", "--events", "Served,jdk.FileRead"]).arg(recording));
+    // Without stack traces: `jfr` of JDK 17 fails on one whose methods have changed since, by whatever agent (docs/exactness.md).
+    let text = build::must(jfr.args(["print", "--stack-depth", "0", "--events", "Served,jdk.FileRead"]).arg(recording));
     let file = file.display().to_string();
     (text.lines().filter(|line| line.starts_with("Served {")).count(), text.lines().filter(|line| line.contains(&file)).count())
 }
