@@ -68,6 +68,21 @@ fn frames_from_before_counting_are_passed_over_and_strange_ones_reported() {
     assert_eq!(profile.warnings, ["2 active frames have no context; their blocks count whole"]);
 }
 
+#[test]
+fn a_caller_in_another_tree_is_none() {
+    let (mut r, ids) = chain();
+    let one = r.arena.tree("one", 0, 1);
+    let a = r.arena.node(one, one, ids[0], 0, &[1]);
+    let two = r.arena.tree("two", 0, 1);
+    r.arena.node(two, a, ids[1], 0, &[1]);
+    r.arena.node(two, two, ids[2], 0, &[1]);
+    let profile = r.profile(&[]);
+    assert_eq!(
+        (profile.nodes.method, profile.warnings),
+        (vec![special::ROOT, 0, special::ROOT, 1], vec!["1 contexts without a caller were left out".to_owned()])
+    );
+}
+
 /// Threads of one name take over each other's trees: what another has counted there is not what a frame from before counting did.
 #[test]
 fn frames_from_before_counting_have_no_context_of_the_same_name() {

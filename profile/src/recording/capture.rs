@@ -271,6 +271,9 @@ impl Scan<'_> {
     }
 
     fn root(&mut self, at: u64) -> Option<()> {
+        let label = self.mem.u32(at + root::LABEL)?;
+        let [flags, leases] = [self.mem.u32(at + root::FLAGS)?, self.mem.u32(at + root::LEASES)?];
+        let [overflow, outside] = [self.mem.u32(at + root::OVERFLOW)?, self.mem.u32(at + root::OUTSIDE)?];
         let c = &mut self.capture;
         let reference = u32::try_from(at / abi::UNIT).ok()?;
         let index = c.what.len() as u32;
@@ -286,15 +289,14 @@ impl Scan<'_> {
             misses.entry.push(0);
             misses.returns.push(0);
         }
-        let label = self.mem.u32(at + root::LABEL)?;
         c.trees.push(CapturedTree {
             reference,
             first_node: index,
             name: label_at(self.mem, label).unwrap_or_default(),
-            flags: self.mem.u32(at + root::FLAGS)?,
-            leases: self.mem.u32(at + root::LEASES)?,
-            overflow: self.mem.u32(at + root::OVERFLOW)?,
-            outside: self.mem.u32(at + root::OUTSIDE)?,
+            flags,
+            leases,
+            overflow,
+            outside,
         });
         Some(())
     }
@@ -306,7 +308,9 @@ impl Scan<'_> {
         let header = |offset: u64| word(bytes, offset as usize);
         let (what, parent, departures) = (header(node::METHOD)?, header(node::PARENT)?, header(node::DEPARTURES)?);
         let c = &mut self.capture;
-        let Some(parent) = c.places.get(parent, &c.reference) else {
+        // In a damaged arena a caller may also be in the tree of another thread, where no profile may have it.
+        let first = c.trees.last().map_or(0, |tree| tree.first_node);
+        let Some(parent) = c.places.get(parent, &c.reference).filter(|&parent| parent >= first) else {
             self.orphans += 1;
             return Some(());
         };
