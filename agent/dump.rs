@@ -139,11 +139,11 @@ impl Agent {
         faults::pass("capture");
         let current = self.jvmti.current_thread().map_err(|e| e.to_string())?;
         let muted = Muted::thread(jni, current, self.contexts, &self.arena);
-        let stopped = Stopped::all(self.jvmti, jni, self.feature >= VIRTUAL_THREADS, || self.arena.has_virtual_threads());
+        let mut stopped = Stopped::all(self.jvmti, jni, self.feature >= VIRTUAL_THREADS, || self.arena.has_virtual_threads());
         // Not before: a class that is loaded meanwhile may run.
         let records = self.log.records();
         let log = Log::read(&records);
-        let stacks = Frames::new(self, &log).stacks(jni, &stopped, self.contexts, &self.arena);
+        let stacks = Frames::new(self, &log).stacks(jni, &mut stopped, self.contexts, &self.arena);
         let still = self.caches.as_ref().map(|caches| {
             // What a thread that runs on logs meanwhile is left out.
             self.drain(jni, &stopped, caches);

@@ -6,8 +6,8 @@ use crate::contexts::{Contexts, Word};
 use crate::jni::Jni;
 use crate::jvmti::{FrameInfo, Jvmti, MethodId};
 use crate::{Agent, contained, faults};
-use cprof_instrument::abi;
 use cprof_instrument::classfile::ClassFile;
+use cprof_instrument::{Copied, abi};
 use cprof_profile::recording::{Frame, Log, Memory, Stack};
 use jni_sys::{jclass, jobject};
 use std::collections::HashMap;
@@ -15,6 +15,12 @@ use std::time::Duration;
 
 /// The tag of virtual threads; no loader and no class has it (`crate::classes`).
 const VIRTUAL_THREAD_TAG: i64 = i64::MAX;
+
+/// Threads that are stopped amid injected code may run on this often in all, each for a moment that gets longer with every time. (Where there are
+/// more threads than cores, many moments pass in which it has no turn.)
+const MOMENTS: u32 = 1000;
+const SHORTEST_MOMENT: Duration = Duration::from_micros(50);
+const LONGEST_MOMENT: Duration = Duration::from_millis(1);
 
 /// How often, and in what distance, the VM is asked to let threads go on.
 const RESUME_ATTEMPTS: u32 = 100;
@@ -86,6 +92,24 @@ impl Stopped {
     pub fn threads(&self) -> &[jobject] {
         &self.threads
     }
+
+    /// Lets a stopped thread run for a moment. Answers false if it is not ours to resume.
+    fn run_on(&mut self, jni: Jni, thread: jobject, moment: Duration) -> bool {
+        let ours = self.suspended.contains(&thread)
+            || self.virtual_but.as_ref().is_some_and(|but| is_virtual(self.jvmti, jni, thread) && !but.contains(&thread));
+        if !ours || self.jvmti.resume(&[thread]).is_err() {
+            return false;
+        }
+        std::thread::sleep(moment);
+        match self.jvmti.suspend(&[thread]) {
+            // One that does not stand still any more has ended.
+            Ok(_) => true,
+            Err(_) => {
+                self.whole = false;
+                false
+            }
+        }
+    }
 }
 
 impl Drop for Stopped {
@@ -147,13 +171,34 @@ fn current(node: u64, root: u64, arena: &Arena) -> Option<u64> {
     }
 }
 
+/// Where a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At an instruction of the program's.
+    At(Frame),
+    /// In a method that is not woven, or not yet counted, or counted to its end.
+    Nowhere,
+    /// Amid injected code, or another agent has moved the code; behind this instruction.
+    Between(Option<Frame>),
+}
+
+impl Place {
+    fn frame(self) -> Option<Frame> {
+        match self {
+            Place::At(frame) => Some(frame),
+            Place::Between(frame) => frame,
+            Place::Nowhere => None,
+        }
+    }
+}
+
 /// Translates frames of the VM to frames of the profile.
 pub struct Frames<'a> {
     agent: &'a Agent,
     log: &'a Log<'a>,
     methods: HashMap<MethodId, Option<(EntryId, u32)>>,
     /// Per class: where bytecodes went, by method id.
-    maps: HashMap<EntryId, HashMap<u32, Vec<(u32, u32)>>>,
+    maps: HashMap<EntryId, HashMap<u32, Vec<Copied>>>,
 }
 
 impl<'a> Frames<'a> {
@@ -163,45 +208,82 @@ impl<'a> Frames<'a> {
     }
 
     /// The stacks of the threads that have leased a tree.
-    pub fn stacks(&mut self, jni: Jni, stopped: &Stopped, contexts: Contexts, arena: &Arena) -> Vec<Stack> {
-        let mut stacks = Vec::new();
-        for &thread in &stopped.threads {
-            let root = contexts.get(jni, thread, Word::Tree).unwrap_or(0);
-            // Threads without a tree have executed nothing; threads that have ended have no stack.
-            if root == 0 {
+    ///
+    /// What a counter says of a frame is only certain between the program's own instructions: threads that were stopped amid injected code
+    /// run on until they are out of it. (Only interpreted code stops there: HotSpot's compilers poll for safepoints at jumps, returns and calls
+    /// of the program.)
+    pub fn stacks(&mut self, jni: Jni, stopped: &mut Stopped, contexts: Contexts, arena: &Arena) -> Vec<Stack> {
+        let (mut stacks, mut next, mut ran_on) = (Vec::new(), 0, false);
+        let mut moments = 0..MOMENTS;
+        loop {
+            let Some(&thread) = stopped.threads.get(next) else {
+                // A thread that ran on may have started another.
+                let current = self.agent.jvmti.current_thread().unwrap_or(std::ptr::null_mut());
+                if std::mem::take(&mut ran_on) && stopped.platform(jni, current) {
+                    ran_on = true;
+                    continue;
+                }
+                return stacks;
+            };
+            next += 1;
+            let root = || contexts.get(jni, thread, Word::Tree).filter(|&root| root != 0);
+            // Threads without a tree have executed nothing.
+            if root().is_none() {
                 continue;
             }
-            let Ok(frames) = self.agent.jvmti.stack(thread) else { continue };
-            faults::pass("frames");
-            let frames = frames.iter().rev().filter_map(|frame| self.frame(frame)).collect();
+            let mut moment = SHORTEST_MOMENT;
+            let places = loop {
+                // Threads that have ended have no stack.
+                let Ok(frames) = self.agent.jvmti.stack(thread) else { break Vec::new() };
+                faults::pass("frames");
+                let places: Vec<Place> = frames.iter().rev().map(|frame| self.place(frame)).collect();
+                // Injected code calls none that is woven.
+                let innermost = places.iter().rfind(|p| **p != Place::Nowhere);
+                let again = matches!(innermost, Some(Place::Between(_)))
+                    && moments.next().is_some()
+                    && stopped.run_on(jni, thread, moment);
+                if !again {
+                    break places;
+                }
+                ran_on = true;
+                moment = LONGEST_MOMENT.min(2 * moment);
+            };
+            // It may have given its tree back meanwhile.
+            let Some(root) = root() else { continue };
+            let frames = places.into_iter().filter_map(Place::frame).collect();
             let current = contexts.get(jni, thread, Word::Node).and_then(|node| current(node, root, arena));
             let reference = |address: u64| (address.wrapping_sub(arena.base()) / abi::UNIT) as u32;
             stacks.push(Stack { tree: reference(root), current: current.map(reference), frames });
         }
-        stacks
     }
 
-    /// `None`: not woven, or not yet counted.
-    fn frame(&mut self, frame: &FrameInfo) -> Option<Frame> {
-        let position = u32::try_from(frame.location).ok()?;
-        let resolved = match self.methods.get(&frame.method) {
-            Some(known) => *known,
-            None => {
-                let resolved = self.resolve(frame.method);
-                self.methods.insert(frame.method, resolved);
-                resolved
-            }
-        };
-        let (entry, id) = resolved?;
+    /// Where a frame is in the program.
+    fn place(&mut self, frame: &FrameInfo) -> Place {
+        let Some((entry, id)) = self.known(frame.method) else { return Place::Nowhere };
         let (agent, log) = (self.agent, self.log);
         let maps = self.maps.entry(entry).or_insert_with(|| {
             let woven = log.classes.get(entry as usize).and_then(|class| agent.classes.maps(class));
             woven.into_iter().flat_map(|w| w.methods).map(|m| (m.id, m.map)).collect()
         });
-        let map = maps.get(&id)?;
-        let after = map.partition_point(|&(new, _)| new <= position);
-        let (_, bci) = *map.get(after.checked_sub(1)?)?;
-        Some(Frame { method: id, bci })
+        let (Some(map), Ok(position)) = (maps.get(&id), u32::try_from(frame.location)) else { return Place::Nowhere };
+        match map.binary_search_by_key(&position, |i| i.at) {
+            Ok(found) => map[found].counted.map_or(Place::Nowhere, |bci| Place::At(Frame { method: id, bci })),
+            // Before its first instruction: waiting for the monitor of a synchronized method, for instance.
+            Err(_) if position == 0 => Place::Nowhere,
+            Err(_) => {
+                let arrived = map.partition_point(|i| i.arrival <= position).checked_sub(1);
+                Place::Between(arrived.map(|i| Frame { method: id, bci: map[i].bci }))
+            }
+        }
+    }
+
+    fn known(&mut self, method: MethodId) -> Option<(EntryId, u32)> {
+        if let Some(known) = self.methods.get(&method) {
+            return *known;
+        }
+        let resolved = self.resolve(method);
+        self.methods.insert(method, resolved);
+        resolved
     }
 
     fn resolve(&self, method: MethodId) -> Option<(EntryId, u32)> {

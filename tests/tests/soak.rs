@@ -81,9 +81,6 @@ fn snapshots(pid: &str, out: &Path, stop: &AtomicBool) -> u64 {
 fn round(program: &mut Running, out: &Path, jdk: u32) {
     assert_ok(&program.command(&format!("out={}", out.display())));
     program.ask(&ROUNDS.to_string());
-    // It has answered, and goes back to waiting: a thread that is caught between its last counter and its return has an exit too few
-    // (docs/exactness.md).
-    std::thread::sleep(Duration::from_millis(20));
     assert_ok(&program.command("command=detach"));
     let tree = Report::read(out).tree;
     let calls = |method: &str| tree.of_method(method).calls;

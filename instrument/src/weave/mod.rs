@@ -16,11 +16,12 @@ use std::fmt;
 
 use body::{Body, Design, Source};
 use frames::{Around, Frames};
-use placement::Placement;
+use placement::{BlockCounters, Placement};
 use pool::NewConstants;
 
+use crate::classfile::opcode::op;
 use crate::classfile::{ClassFile, Code, Error, Method};
-use crate::flow::mark;
+use crate::flow::{Graph, mark};
 use crate::probes::{Level, Planner};
 
 /// How classes are woven.
@@ -90,9 +91,22 @@ pub struct WovenMethod {
     pub leaf: bool,
     /// How precisely its departures are placed: less than asked for where more would not fit.
     pub level: Level,
-    /// With [`Options::maps`]: for each instruction, the position in the new code from which on it is being executed,
-    /// and its original bytecode index; ascending.
-    pub map: Vec<(u32, u32)>,
+    /// With [`Options::maps`]: where the program's instructions went; ascending.
+    pub map: Vec<Copied>,
+}
+
+/// An instruction of the program's in the new code. All other positions are of injected code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copied {
+    /// Where control arrives for it: it stands here, or the injected code that is executed before it does.
+    pub arrival: u32,
+    /// Its position in the new code.
+    pub at: u32,
+    /// Its bytecode index in the original code.
+    pub bci: u32,
+    /// For what the counters say of a frame that is about to execute it: the bytecode index at which it is active. A jump that has been
+    /// counted has reached its target; a frame that returns has left (`None`).
+    pub counted: Option<u32>,
 }
 
 /// A method with code that was left as it was.
@@ -287,13 +301,29 @@ impl Weaver {
         let moved = tables::Moved { graph, body, insert_at, shift };
         let out = &mut self.methods;
         write_method(out, class, method, code, &moved, placement, max_locals, &frames.out, &mut self.constants)?;
-        let mut map = Vec::new();
-        if options.maps {
-            let starts = (0..code.bytes.len()).filter(|&bci| graph.marks[bci] & mark::START != 0);
-            map.extend(starts.map(|bci| (body.arrival[bci], bci as u32)));
-        }
+        let map = if options.maps { copied(code, graph, body, placement) } else { Vec::new() };
         Ok(WovenMethod { index: method.index, id, counters, leaf, level: design.level, map })
     }
+}
+
+/// Where the instructions of a method went.
+fn copied(code: &Code<'_>, graph: &Graph, body: &Body, placement: &Placement) -> Vec<Copied> {
+    let mut map = Vec::new();
+    for (number, block) in graph.blocks.iter().enumerate() {
+        for bci in (block.start..block.end).filter(|&bci| graph.marks[bci as usize] & mark::START != 0) {
+            let at = bci as usize;
+            let counted = match placement.blocks[number] {
+                // Its node is its caller's again.
+                _ if matches!(code.bytes[at], op::IRETURN..=op::RETURN) => None,
+                BlockCounters { at_end, after, .. } if bci == block.last && at_end != placement::NONE => {
+                    graph.blocks.get(after as usize).map(|after| after.start)
+                }
+                _ => Some(bci),
+            };
+            map.push(Copied { arrival: body.arrival[at], at: body.instruction[at], bci, counted });
+        }
+    }
+    map
 }
 
 /// Whether a StackMapTable's first entry is for bytecode 0.

@@ -15,6 +15,14 @@ pub(super) struct BlockCounters {
     pub(super) at_start: u16,
     /// Counted before the last instruction, a jump or return.
     pub(super) at_end: u16,
+    /// The block, or EXIT, that `at_end` counts the way to.
+    pub(super) after: u32,
+}
+
+impl BlockCounters {
+    fn count_at_end(&mut self, after: u32, counter: u16) {
+        (self.at_end, self.after) = (counter, after);
+    }
 }
 
 /// Code in front of a block that only those execute who come there by way of it: a critical edge with its counter, or
@@ -52,7 +60,7 @@ impl Placement {
         self.pads.clear();
         self.has_detours = false;
         self.blocks.clear();
-        let none = BlockCounters { fall_in: NONE, at_start: NONE, at_end: NONE };
+        let none = BlockCounters { fall_in: NONE, at_start: NONE, at_end: NONE, after: exit };
         self.blocks.resize(graph.blocks.len(), none);
         self.incoming.clear();
         self.incoming.resize(graph.blocks.len() + 1, 0);
@@ -71,10 +79,10 @@ impl Placement {
                 EdgeKind::Fall => self.blocks[edge.to as usize].fall_in = counter,
                 // Back from a subroutine: to the instruction after the jsr.
                 EdgeKind::Subroutine if edge.from == exit => self.blocks[edge.to as usize].fall_in = counter,
-                EdgeKind::Return | EdgeKind::Subroutine => self.blocks[edge.from as usize].at_end = counter,
+                EdgeKind::Return | EdgeKind::Subroutine => self.blocks[edge.from as usize].count_at_end(edge.to, counter),
                 EdgeKind::Taken | EdgeKind::Case => {
                     if self.outgoing[edge.from as usize] == 1 {
-                        self.blocks[edge.from as usize].at_end = counter;
+                        self.blocks[edge.from as usize].count_at_end(edge.to, counter);
                     } else if self.incoming[edge.to as usize] == 1 {
                         self.blocks[edge.to as usize].at_start = counter;
                     } else {

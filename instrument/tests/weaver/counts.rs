@@ -50,11 +50,17 @@ struct Covered {
     super_throws: u64,
     leaves: u64,
     block_level: u64,
+    /// Stopped at an instruction whose way out was counted already: a return, a jump.
+    returning: u64,
+    jumping: u64,
     /// Nodes of methods in which some jump does not reach any more when they are woven.
     long: u64,
     nodes: u64,
     instructions: u64,
 }
+
+/// How often each program is stopped.
+const STOPS: usize = 3;
 
 fn check(seed: u64, size: usize, covered: &mut Covered) {
     let mut random = Random::new(seed);
@@ -78,9 +84,6 @@ fn check(seed: u64, size: usize, covered: &mut Covered) {
     ];
     tighten(&mut bytes, &arguments, fuel);
     let class = ClassFile::parse(&bytes).expect("the original");
-    let mut original = Machine::new(&class, Truth::new(options.sites), fuel);
-    let expected = original.run(0, &arguments, None);
-
     // Small ids, and ids that need a constant.
     let next = *random.pick(&[15, 30_000, 40_000]);
     // Only the JVM's own classes end threads.
@@ -94,37 +97,67 @@ fn check(seed: u64, size: usize, covered: &mut Covered) {
     assert!(woven.methods.iter().all(|m| m.level == options.level), "there is room for what was asked");
 
     let woven_class = ClassFile::parse(&woven.bytes).expect("the woven class");
-    let constructors = class.methods.iter().map(|m| m.name == b"<init>").collect();
-    let mut counting = Machine::new(&woven_class, Runtime::new(&woven, constructors, options.sites), fuel);
-    let end = counting.run(0, &arguments, None);
-
-    assert_eq!(end, expected, "the result");
-    if let End::Throw(exception) = end {
-        assert_eq!(counting.class_of(exception), original.class_of(exception));
+    let program = Program { class: &class, woven: &woven, woven_class: &woven_class, options, fuel, arguments };
+    let instructions = program.check(usize::MAX, covered);
+    // A few times it is stopped at some instruction.
+    for _ in 0..STOPS {
+        program.check(random.below(instructions), covered);
     }
-    // Whatever the program could notice happened at the same places.
-    let original_of = |method: usize, position: usize| {
-        let map = &woven.methods[method].map;
-        let next = map.partition_point(|&(at, _)| at as usize <= position);
-        map[next - 1].1 as usize
-    };
-    let events: Vec<_> =
-        counting.observer.events.iter().map(|&(what, m, position)| (what, m, original_of(m, position))).collect();
-    assert_eq!(events, original.observer.events, "calls and exceptions, and where");
-    let active: Vec<_> = counting.active.iter().rev().map(|&(m, position)| (m, original_of(m, position))).collect();
-    let expected_active: Vec<_> = original.active.iter().rev().copied().collect();
-    assert_eq!(active, expected_active, "active frames");
-
-    compare(&class, &woven, &options, &original.observer, &counting.observer, &active, covered);
     covered.programs += 1;
-    covered.stopped += u64::from(end == End::Stopped);
-    covered.thrown += u64::from(matches!(end, End::Throw(_)));
+}
+
+struct Program<'p> {
+    class: &'p ClassFile<'p>,
+    woven: &'p Woven,
+    woven_class: &'p ClassFile<'p>,
+    options: Options,
+    fuel: usize,
+    arguments: [Value; 4],
+}
+
+impl Program<'_> {
+    /// Runs it as it is and woven, until the instruction of this number is about to be executed. Answers how many were.
+    fn check(&self, stop_at: usize, covered: &mut Covered) -> usize {
+        let &Program { class, woven, woven_class, options, fuel, arguments } = self;
+        let mut original = Machine::new(class, Truth::new(options.sites, stop_at), fuel);
+        let end = original.run(0, &arguments, None);
+        let constructors = class.methods.iter().map(|m| m.name == b"<init>").collect();
+        let mut counting = Machine::new(woven_class, Runtime::new(woven, constructors, options.sites, stop_at), fuel);
+        assert_eq!(counting.run(0, &arguments, None), end, "the result");
+        if let End::Throw(exception) = end {
+            assert_eq!(counting.class_of(exception), original.class_of(exception));
+        }
+        // Whatever the program could notice happened at the same places.
+        let original_of = |method: usize, position: usize| {
+            let map = &woven.methods[method].map;
+            map[map.binary_search_by_key(&(position as u32), |i| i.at).expect("an instruction of the program's")]
+        };
+        let bci = |method: usize, position: usize| original_of(method, position).bci as usize;
+        let events: Vec<_> = counting.observer.events.iter().map(|&(what, m, position)| (what, m, bci(m, position))).collect();
+        assert_eq!(events, original.observer.events, "calls and exceptions, and where");
+        let active: Vec<_> = counting.active.iter().rev().map(|&(m, position)| (m, bci(m, position))).collect();
+        let expected_active: Vec<_> = original.active.iter().rev().copied().collect();
+        assert_eq!(active, expected_active, "active frames");
+        // The innermost one may have left its block already, or its method.
+        let counted = |&(m, position): &(usize, usize)| Some((m, original_of(m, position).counted? as usize));
+        let active: Vec<_> = counting.active.iter().rev().filter_map(counted).collect();
+        if active.len() < expected_active.len() {
+            covered.returning += 1;
+        } else if active != expected_active {
+            original.observer.stands_at(active.last().expect("a frame").1);
+            covered.jumping += 1;
+        }
+        compare(class, woven, &options, &original.observer, &counting.observer, &active, covered);
+        covered.stopped += u64::from(end == End::Stopped);
+        covered.thrown += u64::from(matches!(end, End::Throw(_)));
+        original.observer.instructions
+    }
 }
 
 /// Lowers every method's max_stack to what the run needs, so that the weaver has to ask for all that it needs itself.
 fn tighten(bytes: &mut [u8], arguments: &[Value], fuel: usize) {
     let class = ClassFile::parse(bytes).expect("the original");
-    let mut machine = Machine::new(&class, Truth::new(false), fuel);
+    let mut machine = Machine::new(&class, Truth::new(false, usize::MAX), fuel);
     machine.run(0, arguments, None);
     let places: Vec<_> = class
         .methods
@@ -185,7 +218,7 @@ fn compare(
             assert_eq!(entries > 0, executed.is_some(), "the block at {} was entered", block.start);
         }
         let entered = |bci: &u32| counts.blocks[solver::block_of(plan, *bci)] > 0;
-        for bci in method.map.iter().map(|&(_, bci)| bci).filter(entered) {
+        for bci in method.map.iter().map(|i| i.bci).filter(entered) {
             let first = match method.level {
                 Level::Precise => bci,
                 // Blocks that were entered count whole.
@@ -200,7 +233,7 @@ fn compare(
         covered.caught += left(true);
         covered.super_throws += counts.super_throws as u64;
         covered.leaves += u64::from(method.leaf);
-        covered.long += u64::from(method.map.last().is_some_and(|&(position, _)| position > 0x8000));
+        covered.long += u64::from(method.map.last().is_some_and(|i| i.at > 0x8000));
         covered.block_level += u64::from(method.level == Level::Block);
     }
 }
@@ -230,4 +263,5 @@ fn counts_of_random_programs_are_exact() {
     for reached in [stopped, thrown, caught, super_throws, leaves, block_level, long] {
         assert!(reached * 100 > programs, "{covered:?}");
     }
+    assert!(covered.returning > 0 && covered.jumping > 0, "{covered:?}");
 }

@@ -47,9 +47,9 @@ impl Pair<'_> {
     /// Where an instruction's code begins, injected instructions included, and where the next one's does.
     fn place(&self, bci: u32) -> (u32, u32) {
         let map = &self.woven.map;
-        let at = map.partition_point(|&(_, original)| original < bci);
-        assert!(at == map.len() || map[at].1 == bci, "{}: {bci} is an instruction", self.name);
-        let position = |i: usize| map.get(i).map_or(u32::MAX, |m| m.0);
+        let at = map.partition_point(|i| i.bci < bci);
+        assert!(at == map.len() || map[at].bci == bci, "{}: {bci} is an instruction", self.name);
+        let position = |i: usize| map.get(i).map_or(u32::MAX, |i| i.arrival);
         (position(at), position(at + 1))
     }
 }

@@ -21,8 +21,8 @@ pub enum Value {
 pub trait Observer {
     /// A method begins; `site` is the position of the call in the caller's code.
     fn enter(&mut self, method: usize, site: Option<usize>);
-    /// An instruction begins.
-    fn execute(&mut self, method: usize, position: usize);
+    /// An instruction begins. Answers false to stop the program before it.
+    fn execute(&mut self, method: usize, position: usize) -> bool;
     /// An instruction is about to run or throw something the program can notice: a call or an exception.
     fn event(&mut self, what: &'static str, method: usize, position: usize);
     /// The present method ends.
@@ -38,7 +38,7 @@ pub enum End {
     Return(Option<Value>),
     /// With this exception.
     Throw(u32),
-    /// The fuel was used up (every `nop` burns one); the frames stay where they are.
+    /// The fuel was used up (every `nop` burns one) or the observer stopped it; the frames stay where they are.
     Stopped,
 }
 
@@ -108,8 +108,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         let mut frame = Frame { method, pc: 0, stack: Vec::new(), locals: vec![Value::Nothing; code.max_locals] };
         frame.locals[..arguments.len()].copy_from_slice(arguments);
         let end = loop {
-            self.observer.execute(method, frame.pc);
-            match self.step(&mut frame) {
+            let step = if self.observer.execute(method, frame.pc) { self.step(&mut frame) } else { Step::Stop };
+            match step {
                 Step::Next => {}
                 Step::Return(value) => break End::Return(value),
                 Step::Stop => {

@@ -34,6 +34,10 @@ pub struct Runtime {
     pub events: Vec<(&'static str, usize, usize)>,
     pub ended: u64,
     rethrows: bool,
+    /// The program's own instructions so far.
+    instructions: usize,
+    /// The program is stopped before that of its instructions that has this number.
+    stop_at: usize,
 }
 
 const BASE: i64 = 0x7000_0000_0000;
@@ -41,7 +45,7 @@ const STRIDE: i64 = 1 << 20;
 
 impl Runtime {
     /// `constructors`: by method index.
-    pub fn new(woven: &Woven, constructors: Vec<bool>, sites: bool) -> Self {
+    pub fn new(woven: &Woven, constructors: Vec<bool>, sites: bool, stop_at: usize) -> Self {
         Self {
             nodes: vec![Node::default()],
             current: 0,
@@ -52,6 +56,8 @@ impl Runtime {
             events: Vec::new(),
             ended: 0,
             rethrows: false,
+            instructions: 0,
+            stop_at,
         }
     }
 
@@ -111,7 +117,13 @@ impl Observer for Runtime {
         self.frames.push((self.current, self.constructors[method]));
     }
 
-    fn execute(&mut self, _: usize, _: usize) {}
+    fn execute(&mut self, method: usize, position: usize) -> bool {
+        if self.methods[method].map.binary_search_by_key(&(position as u32), |i| i.at).is_err() {
+            return true;
+        }
+        self.instructions += 1;
+        self.instructions <= self.stop_at
+    }
 
     fn event(&mut self, what: &'static str, method: usize, position: usize) {
         if what == "throw" && std::mem::take(&mut self.rethrows) {

@@ -22,12 +22,21 @@ pub struct Truth {
     pub nodes: Vec<Node>,
     stack: Vec<usize>,
     sites: bool,
+    /// Instructions so far.
+    pub instructions: usize,
+    /// The program is stopped before the instruction of this number.
+    stop_at: usize,
     pub events: Vec<(&'static str, usize, usize)>,
 }
 
 impl Truth {
-    pub fn new(sites: bool) -> Self {
-        Self { nodes: vec![Node::default()], stack: vec![0], sites, events: Vec::new() }
+    pub fn new(sites: bool, stop_at: usize) -> Self {
+        Self { nodes: vec![Node::default()], stack: vec![0], sites, instructions: 0, stop_at, events: Vec::new() }
+    }
+
+    /// The innermost frame stands at this instruction, too.
+    pub fn stands_at(&mut self, position: usize) {
+        *self.top().executed.entry(position).or_default() += 1;
     }
 
     fn top(&mut self) -> &mut Node {
@@ -48,8 +57,10 @@ impl Observer for Truth {
         self.stack.push(child);
     }
 
-    fn execute(&mut self, _: usize, position: usize) {
-        *self.top().executed.entry(position).or_default() += 1;
+    fn execute(&mut self, _: usize, position: usize) -> bool {
+        self.stands_at(position);
+        self.instructions += 1;
+        self.instructions <= self.stop_at
     }
 
     fn event(&mut self, what: &'static str, method: usize, position: usize) {
