@@ -14,6 +14,7 @@ pub mod cycles;
 pub mod file;
 pub mod flow;
 pub mod integrity;
+mod leb128;
 pub mod measure;
 pub mod merge;
 pub mod metrics;

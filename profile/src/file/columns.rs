@@ -1,6 +1,7 @@
 //! Columns: one zip entry each, named `table/column.type`.
 
 use super::ReadError;
+use crate::leb128;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
@@ -30,34 +31,6 @@ macro_rules! number {
 }
 number!(u8, u16, u32, i64);
 
-/// Appends an unsigned LEB128 number.
-pub(super) fn put_leb128(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-/// Takes an unsigned LEB128 number off the front. None when cut short or above 64 bits.
-pub(super) fn get_leb128(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    let mut shift = 0;
-    loop {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        let bits = u64::from(byte & 0x7F);
-        if shift > 63 || (shift == 63 && bits > 1) {
-            return None;
-        }
-        value |= bits << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-        shift += 7;
-    }
-}
-
 /// Writes entries one after the other.
 pub(super) struct ColumnWriter<W: Write + Seek> {
     zip: ZipWriter<W>,
@@ -82,33 +55,42 @@ impl<W: Write + Seek> ColumnWriter<W> {
         mut parts: impl Iterator<Item = &'b [u8]>,
         level: Option<i64>,
     ) -> io::Result<()> {
-        let method = if level.is_some() { CompressionMethod::Deflated } else { CompressionMethod::Stored };
-        let options = SimpleFileOptions::default()
-            .compression_method(method)
-            .compression_level(level)
-            .large_file(size >= u32::MAX as usize / 2);
-        self.zip.start_file(name, options)?;
+        self.start(name, size, level)?;
         parts.try_for_each(|part| self.zip.write_all(part))
     }
 
     /// A column of numbers.
     pub(super) fn column<T: Number>(&mut self, name: &str, values: impl Iterator<Item = T>) -> io::Result<()> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.clear();
-        values.for_each(|v| v.put(&mut buffer));
-        let written = self.bytes(name, &buffer, Some(FAST));
-        self.buffer = buffer;
-        written
+        self.each(name, T::SIZE * values.size_hint().0, values, T::put)
     }
 
     /// A column of numbers that are mostly small, each in LEB128.
     pub(super) fn packed(&mut self, name: &str, values: &[u64]) -> io::Result<()> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.clear();
-        values.iter().for_each(|&v| put_leb128(v, &mut buffer));
-        let written = self.bytes(name, &buffer, Some(FAST));
-        self.buffer = buffer;
-        written
+        self.each(name, 10 * values.len(), values.iter().copied(), leb128::put)
+    }
+
+    /// A column of about `size` bytes, of which few are held in memory at a time.
+    fn each<T>(&mut self, name: &str, size: usize, values: impl Iterator<Item = T>, put: fn(T, &mut Vec<u8>)) -> io::Result<()> {
+        const HELD: usize = 64 << 10;
+        self.start(name, size, Some(FAST))?;
+        self.buffer.clear();
+        for value in values {
+            put(value, &mut self.buffer);
+            if self.buffer.len() >= HELD {
+                self.zip.write_all(&self.buffer)?;
+                self.buffer.clear();
+            }
+        }
+        self.zip.write_all(&self.buffer)
+    }
+
+    fn start(&mut self, name: &str, size: usize, level: Option<i64>) -> io::Result<()> {
+        let method = if level.is_some() { CompressionMethod::Deflated } else { CompressionMethod::Stored };
+        let options = SimpleFileOptions::default()
+            .compression_method(method)
+            .compression_level(level)
+            .large_file(size >= u32::MAX as usize / 2);
+        Ok(self.zip.start_file(name, options)?)
     }
 
     pub(super) fn finish(self) -> io::Result<W> {
@@ -174,33 +156,12 @@ impl<'p, R: Read + Seek> ColumnReader<'p, R> {
         let mut rest = &bytes[..];
         let mut numbers = Vec::with_capacity(count as usize);
         for _ in 0..count {
-            let number = get_leb128(&mut rest);
+            let number = leb128::get(&mut rest);
             numbers.push(number.ok_or_else(|| self.damaged(format!("its entry {name} ends in the middle of a number")))?);
         }
         if !rest.is_empty() {
             return Err(self.damaged(format!("its entry {name} has more than the {count} numbers it should have")));
         }
         Ok(numbers)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn leb128() {
-        for value in [0, 1, 127, 128, 300, u64::from(u32::MAX), 1 << 63, u64::MAX] {
-            let mut out = Vec::new();
-            put_leb128(value, &mut out);
-            for cut in 0..out.len() {
-                assert_eq!(get_leb128(&mut &out[..cut]), None);
-            }
-            let mut rest = &out[..];
-            assert_eq!(get_leb128(&mut rest), Some(value));
-            assert!(rest.is_empty());
-        }
-        assert_eq!(get_leb128(&mut &[0xFF; 11][..]), None);
-        assert_eq!(get_leb128(&mut &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2][..]), None);
     }
 }

@@ -6,6 +6,7 @@ use super::resolve::Hierarchy;
 use crate::code::text;
 use crate::file::{self, WriteError};
 use crate::flow::{Block, Edge, EdgeKind, Flow};
+use crate::leb128;
 use crate::model::{Class, Departure, Gap, Method, Nodes, Profile, RunFacts, Thread, special};
 use cprof_instrument::Planner;
 use cprof_instrument::abi::{flags, kind};
@@ -34,8 +35,8 @@ pub struct Summary {
 
 /// Writes the profile of a capture. The file appears under its name when it is whole, and not before.
 pub fn write(out: &Path, capture: Capture, log: &Log<'_>, run: RunFacts) -> Result<Summary, WriteError> {
-    let profile = assemble(capture, log, run);
-    let bytes = file::write(out, &profile)?;
+    let (profile, counters) = join(capture, log, run);
+    let bytes = file::write_packed(out, &profile, &counters)?;
     let whole_classes = profile.gaps.iter().filter(|g| g.method.is_none()).count();
     Ok(Summary {
         path: out.to_owned(),
@@ -49,7 +50,22 @@ pub fn write(out: &Path, capture: Capture, log: &Log<'_>, run: RunFacts) -> Resu
 }
 
 /// Joins a capture with the classes it refers to. What does not fit together is left out and named in the warnings.
-pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profile {
+pub fn assemble(capture: Capture, log: &Log<'_>, run: RunFacts) -> Profile {
+    let (mut profile, packed) = join(capture, log, run);
+    let nodes = &mut profile.nodes;
+    let lengths = nodes.method.iter().map(|&m| profile.methods.get(m as usize).map_or(0, |m| usize::from(m.flow.counters)));
+    let ends = lengths.scan(0, |end, length| {
+        *end += length;
+        Some(*end)
+    });
+    nodes.starts = std::iter::once(0).chain(ends).collect();
+    let mut rest = &packed[..];
+    nodes.counters = std::iter::from_fn(|| leb128::get(&mut rest)).collect();
+    profile
+}
+
+/// The profile but for its nodes' counters, and these, packed as the file has them.
+fn join(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> (Profile, Vec<u8>) {
     run.lost_calls = capture.lost_calls;
     run.sites = capture.flags & flags::SITES != 0;
     run.bounded = capture.flags & flags::FOLD != 0 || capture.depth != 0;
@@ -63,7 +79,7 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
         methods: FxHashMap::default(),
         misfits: FxHashMap::default(),
     };
-    assembly.nodes(&mut capture);
+    let counters = assembly.nodes(&mut capture);
     assembly.gaps();
     let Assembly { mut profile, hierarchy, misfits, .. } = assembly;
     profile.natives = hierarchy.found;
@@ -76,7 +92,7 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
     let mut misfits: Vec<_> = misfits.into_iter().collect();
     misfits.sort();
     profile.warnings.extend(misfits.into_iter().map(|(what, nodes)| format!("{nodes} contexts were left out: {what}")));
-    profile
+    (profile, counters)
 }
 
 struct Assembly<'l, 'a> {
@@ -93,16 +109,21 @@ struct Assembly<'l, 'a> {
 
 impl<'a> Assembly<'_, 'a> {
     /// Takes over the nodes, but for what ran outside the root= methods. In place, as there may be millions: a node moves towards
-    /// the beginning, or stays.
-    fn nodes(&mut self, capture: &mut Capture) {
+    /// the beginning, or stays. Answers their counters, packed.
+    fn nodes(&mut self, capture: &mut Capture) -> Vec<u8> {
         const OUTSIDE: u32 = u32::MAX;
         const MISFIT: u32 = u32::MAX - 1;
         let count = capture.nodes();
-        let mut new_index = vec![OUTSIDE; count];
+        // By the old one. Callers come before what they call, so that nobody misses the reference whose place it takes.
+        let mut new_index = std::mem::take(&mut capture.reference);
+        let mut bytes = std::mem::take(&mut capture.rows.bytes);
         let mut trees = std::mem::take(&mut capture.trees).into_iter().peekable();
-        let (mut kept, mut kept_counters) = (0, 0);
+        let (mut kept, mut kept_bytes, mut at) = (0, 0, 0);
         for old in 0..count {
-            let counters = capture.starts[old]..capture.starts[old + 1];
+            let counters = capture.rows.length(capture.what[old]);
+            let row = at..at + leb128::length(&bytes[at..], counters);
+            at = row.end;
+            new_index[old] = OUTSIDE;
             if let Some(tree) = trees.next_if(|t| t.first_node as usize == old) {
                 self.profile.threads.push(Thread {
                     name: tree.name,
@@ -129,7 +150,7 @@ impl<'a> Assembly<'_, 'a> {
                     if what == kind::OVERFLOW {
                         (special::FOLDED, parent)
                     } else {
-                        match self.method(what, counters.len()) {
+                        match self.method(what, counters) {
                             Some(method) => (method, parent),
                             None => {
                                 new_index[old] = MISFIT;
@@ -149,13 +170,12 @@ impl<'a> Assembly<'_, 'a> {
                 misses.entry[kept] = misses.entry[old];
                 misses.returns[kept] = misses.returns[old];
             }
-            let size = counters.len();
-            if counters.start != kept_counters {
-                capture.counters.copy_within(counters, kept_counters);
+            let size = row.len();
+            if row.start != kept_bytes {
+                bytes.copy_within(row, kept_bytes);
             }
             kept += 1;
-            kept_counters += size;
-            capture.starts[kept] = kept_counters;
+            kept_bytes += size;
         }
         let mut departures = Vec::with_capacity(capture.departures.len());
         for &(node, place, count) in &capture.departures {
@@ -168,20 +188,18 @@ impl<'a> Assembly<'_, 'a> {
         let mut method = std::mem::take(&mut capture.what);
         let mut parent = std::mem::take(&mut capture.parent);
         let mut site = std::mem::take(&mut capture.site);
-        let mut starts = std::mem::take(&mut capture.starts);
-        let mut counters = std::mem::take(&mut capture.counters);
         method.truncate(kept);
         parent.truncate(kept);
         site.truncate(kept);
-        starts.truncate(kept + 1);
-        counters.truncate(kept_counters);
-        self.profile.nodes = Nodes { method, parent, site, starts, counters };
+        bytes.truncate(kept_bytes);
+        self.profile.nodes = Nodes { method, parent, site, ..Nodes::default() };
         self.profile.caches = std::mem::take(&mut capture.caches);
         self.profile.misses = std::mem::take(&mut capture.misses);
         for misses in &mut self.profile.misses {
             misses.entry.truncate(kept);
             misses.returns.truncate(kept);
         }
+        bytes
     }
 
     /// The profile's method for an id, taken over from the log when first met.

@@ -6,6 +6,7 @@
 
 use super::memory::{Memory, Window};
 use super::places::Places;
+use super::rows::{Reading, Rows, Unpacked};
 use super::stacks::{self, Stack};
 use crate::cache::{CacheKind, CacheSpec, Scope};
 use crate::model::{DepartureKind, Misses};
@@ -37,9 +38,8 @@ pub struct Capture {
     pub(super) parent: Vec<u32>,
     /// Empty where sites are merged.
     pub(super) site: Vec<u32>,
-    pub(super) counters: Vec<u64>,
-    /// Where each node's counters begin, and the end of the last.
-    pub(super) starts: Vec<usize>,
+    /// The nodes' counters.
+    pub(super) rows: Rows,
     /// Node, where, how often; in order, each pair once.
     pub(super) departures: Vec<(u32, Where, i64)>,
     pub(super) places: Places,
@@ -113,7 +113,6 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
         flags: word(header::FLAGS)?,
         depth: word(header::DEPTH)?,
         lost_calls: mem.u64(header::LOST).unwrap_or(0),
-        starts: vec![0],
         ..Capture::default()
     };
     let known = u64::from(word(header::METHOD_COUNT)?.saturating_add(abi::FIRST_METHOD).min(abi::MAX_METHODS));
@@ -284,7 +283,6 @@ impl Scan<'_> {
         if c.flags & flags::SITES != 0 {
             c.site.push(0);
         }
-        c.starts.push(c.counters.len());
         for misses in &mut c.misses {
             misses.entry.push(0);
             misses.returns.push(0);
@@ -326,8 +324,7 @@ impl Scan<'_> {
         let words = bytes.get(start..)?.as_chunks::<8>().0;
         // The marker nodes of a tree have no counters, and no misses either.
         let (counters, misses) = words.split_at_checked((entry & abi::METHOD_COUNTERS) as usize)?;
-        c.counters.extend(counters.iter().map(|w| u64::from_le_bytes(*w)));
-        c.starts.push(c.counters.len());
+        c.rows.push(what, counters.iter().map(|w| u64::from_le_bytes(*w)));
         let lane = |at: usize| misses.get(at).map_or(0, |w| u64::from_le_bytes(*w));
         for (i, misses) in c.misses.iter_mut().enumerate() {
             misses.entry.push(lane(i));
@@ -399,18 +396,20 @@ impl Capture {
     /// Takes away what was counted between two earlier captures of the same arena: a stretch in which counting was
     /// paused. Frames that were active then leave departures at the pause, and negative ones where they went on.
     pub fn minus(&mut self, later: &Capture, earlier: &Capture) {
-        self.add(later, -1);
-        self.add(earlier, 1);
+        let mut counters = Unpacked::new(self);
+        self.add(&mut counters, later, -1);
+        self.add(&mut counters, earlier, 1);
+        self.rows.bytes = counters.bytes();
         self.settle();
     }
 
-    fn add(&mut self, other: &Capture, sign: i64) {
+    fn add(&mut self, counters: &mut Unpacked, other: &Capture, sign: i64) {
+        let mut rows = Reading::new(other);
         for (i, reference) in other.reference.iter().enumerate() {
+            let theirs = rows.next();
             let Some(mine) = self.node_at(*reference) else { continue };
             let node = mine as usize;
-            let mine = self.starts[node]..self.starts[node + 1];
-            let theirs = other.starts[i]..other.starts[i + 1];
-            for (a, &b) in self.counters[mine].iter_mut().zip(&other.counters[theirs]) {
+            for (a, &b) in counters.of(node).iter_mut().zip(theirs) {
                 *a = if sign < 0 { a.wrapping_sub(b) } else { a.wrapping_add(b) };
             }
             for (ours, theirs) in self.misses.iter_mut().zip(&other.misses) {

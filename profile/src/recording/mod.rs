@@ -13,6 +13,7 @@ mod origin;
 mod places;
 pub mod rates;
 mod resolve;
+mod rows;
 mod stacks;
 
 pub use assemble::{Summary, assemble, write};

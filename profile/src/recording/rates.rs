@@ -3,6 +3,7 @@
 use super::assemble::flow;
 use super::capture::Capture;
 use super::log::Log;
+use super::rows::Reading;
 use crate::flow::Flow;
 use crate::measure::Rule;
 use crate::model::{Level, Thread};
@@ -78,9 +79,10 @@ impl Meter {
         let mut costs = Vec::with_capacity(capture.nodes());
         let mut method = Vec::with_capacity(capture.nodes());
         let mut departures = capture.departures.iter().peekable();
+        let mut rows = Reading::new(&capture);
         for (node, &what) in capture.what.iter().enumerate() {
             let known = if what >= abi::FIRST_METHOD { self.method(what, log) } else { None };
-            let counters = &capture.counters[capture.starts[node]..capture.starts[node + 1]];
+            let counters = rows.next();
             let mut gone = Vec::new();
             while let Some((_, place, count)) = departures.next_if(|d| d.0 as usize <= node) {
                 gone.push((place.bci, place.kind, *count));
