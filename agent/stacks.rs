@@ -10,15 +10,16 @@ use cprof_instrument::classfile::ClassFile;
 use cprof_instrument::{Copied, abi};
 use cprof_profile::recording::{Frame, Log, Memory, Stack};
 use jni_sys::{jclass, jobject};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// The tag of virtual threads; no loader and no class has it (`crate::classes`).
 const VIRTUAL_THREAD_TAG: i64 = i64::MAX;
 
-/// Threads that are stopped amid injected code may run on this often in all, each for a moment that gets longer with every time. (Where there are
-/// more threads than cores, many moments pass in which it has no turn.)
+/// Threads that are stopped amid injected code may run on this often in all, and each this often, for a moment that gets longer with every time. (Where
+/// there are more threads than cores, many moments pass in which it has no turn.)
 const MOMENTS: u32 = 1000;
+const MOMENTS_EACH: u32 = 200;
 const SHORTEST_MOMENT: Duration = Duration::from_micros(50);
 const LONGEST_MOMENT: Duration = Duration::from_millis(1);
 
@@ -215,6 +216,8 @@ impl<'a> Frames<'a> {
     pub fn stacks(&mut self, jni: Jni, stopped: &mut Stopped, contexts: Contexts, arena: &Arena) -> Vec<Stack> {
         let (mut stacks, mut next, mut ran_on) = (Vec::new(), 0, false);
         let mut moments = 0..MOMENTS;
+        // Methods that another agent has changed, as no thread gets out of what seems to be injected.
+        let mut foreign = HashSet::new();
         loop {
             let Some(&thread) = stopped.threads.get(next) else {
                 // A thread that ran on may have started another.
@@ -231,18 +234,20 @@ impl<'a> Frames<'a> {
             if root().is_none() {
                 continue;
             }
-            let mut moment = SHORTEST_MOMENT;
+            let (mut moment, mut left) = (SHORTEST_MOMENT, MOMENTS_EACH);
             let places = loop {
                 // Threads that have ended have no stack.
                 let Ok(frames) = self.agent.jvmti.stack(thread) else { break Vec::new() };
                 faults::pass("frames");
                 let places: Vec<Place> = frames.iter().rev().map(|frame| self.place(frame)).collect();
                 // Injected code calls none that is woven.
-                let innermost = places.iter().rfind(|p| **p != Place::Nowhere);
-                let again = matches!(innermost, Some(Place::Between(_)))
-                    && moments.next().is_some()
-                    && stopped.run_on(jni, thread, moment);
-                if !again {
+                let innermost = places.iter().rev().zip(&frames).find(|(place, _)| **place != Place::Nowhere);
+                let Some((Place::Between(_), FrameInfo { method, .. })) = innermost else { break places };
+                if left == 0 {
+                    foreign.insert(*method);
+                }
+                left = left.saturating_sub(1);
+                if foreign.contains(method) || moments.next().is_none() || !stopped.run_on(jni, thread, moment) {
                     break places;
                 }
                 ran_on = true;
