@@ -7,7 +7,7 @@ use crate::jni::Jni;
 use crate::jvmti::{FrameInfo, Jvmti, MethodId};
 use crate::{Agent, contained, faults};
 use cprof_instrument::classfile::ClassFile;
-use cprof_instrument::{Copied, abi};
+use cprof_instrument::{WovenMethod, abi};
 use cprof_profile::recording::{Frame, Log, Memory, Stack};
 use jni_sys::{jclass, jobject};
 use std::collections::{HashMap, HashSet};
@@ -193,19 +193,29 @@ impl Place {
     }
 }
 
+/// How long threads may still take to come out of injected code.
+struct Patience {
+    /// Moments that are left.
+    moments: u32,
+    /// Methods that another agent has changed, as no thread gets out of what seems to be injected.
+    foreign: HashSet<MethodId>,
+    /// A thread ran on since all threads were stopped.
+    ran_on: bool,
+}
+
 /// Translates frames of the VM to frames of the profile.
 pub struct Frames<'a> {
     agent: &'a Agent,
     log: &'a Log<'a>,
     methods: HashMap<MethodId, Option<(EntryId, u32)>>,
     /// Per class: where bytecodes went, by method id.
-    maps: HashMap<EntryId, HashMap<u32, Vec<Copied>>>,
+    woven: HashMap<EntryId, HashMap<u32, WovenMethod>>,
 }
 
 impl<'a> Frames<'a> {
     /// For the classes in a log.
     pub fn new(agent: &'a Agent, log: &'a Log<'a>) -> Frames<'a> {
-        Frames { agent, log, methods: HashMap::new(), maps: HashMap::new() }
+        Frames { agent, log, methods: HashMap::new(), woven: HashMap::new() }
     }
 
     /// The stacks of the threads that have leased a tree.
@@ -214,51 +224,57 @@ impl<'a> Frames<'a> {
     /// run on until they are out of it. (Only interpreted code stops there: HotSpot's compilers poll for safepoints at jumps, returns and calls
     /// of the program.)
     pub fn stacks(&mut self, jni: Jni, stopped: &mut Stopped, contexts: Contexts, arena: &Arena) -> Vec<Stack> {
-        let (mut stacks, mut next, mut ran_on) = (Vec::new(), 0, false);
-        let mut moments = 0..MOMENTS;
-        // Methods that another agent has changed, as no thread gets out of what seems to be injected.
-        let mut foreign = HashSet::new();
+        let mut stacks = Vec::new();
+        let mut patience = Patience { moments: MOMENTS, foreign: HashSet::new(), ran_on: false };
+        let mut next = 0;
         loop {
             let Some(&thread) = stopped.threads.get(next) else {
                 // A thread that ran on may have started another.
                 let current = self.agent.jvmti.current_thread().unwrap_or(std::ptr::null_mut());
-                if std::mem::take(&mut ran_on) && stopped.platform(jni, current) {
-                    ran_on = true;
+                patience.ran_on = patience.ran_on && stopped.platform(jni, current);
+                if patience.ran_on {
                     continue;
                 }
                 return stacks;
             };
             next += 1;
             let root = || contexts.get(jni, thread, Word::Tree).filter(|&root| root != 0);
-            // Threads without a tree have executed nothing.
+            // Threads without a tree have executed nothing; threads that have ended have no stack.
             if root().is_none() {
                 continue;
             }
-            let (mut moment, mut left) = (SHORTEST_MOMENT, MOMENTS_EACH);
-            let places = loop {
-                // Threads that have ended have no stack.
-                let Ok(frames) = self.agent.jvmti.stack(thread) else { break Vec::new() };
-                faults::pass("frames");
-                let places: Vec<Place> = frames.iter().rev().map(|frame| self.place(frame)).collect();
-                // Injected code calls none that is woven.
-                let innermost = places.iter().rev().zip(&frames).find(|(place, _)| **place != Place::Nowhere);
-                let Some((Place::Between(_), FrameInfo { method, .. })) = innermost else { break places };
-                if left == 0 {
-                    foreign.insert(*method);
-                }
-                left = left.saturating_sub(1);
-                if foreign.contains(method) || moments.next().is_none() || !stopped.run_on(jni, thread, moment) {
-                    break places;
-                }
-                ran_on = true;
-                moment = LONGEST_MOMENT.min(2 * moment);
-            };
+            let Some(frames) = self.settled(jni, stopped, thread, &mut patience) else { continue };
             // It may have given its tree back meanwhile.
             let Some(root) = root() else { continue };
-            let frames = places.into_iter().filter_map(Place::frame).collect();
             let current = contexts.get(jni, thread, Word::Node).and_then(|node| current(node, root, arena));
             let reference = |address: u64| (address.wrapping_sub(arena.base()) / abi::UNIT) as u32;
             stacks.push(Stack { tree: reference(root), current: current.map(reference), frames });
+        }
+    }
+
+    /// The frames of a thread that is not amid injected code, or cannot be brought out of it. None: it has no stack.
+    fn settled(&mut self, jni: Jni, stopped: &mut Stopped, thread: jobject, patience: &mut Patience) -> Option<Vec<Frame>> {
+        let mut moment = SHORTEST_MOMENT;
+        let mut left = MOMENTS_EACH;
+        loop {
+            let frames = self.agent.jvmti.stack(thread).ok()?;
+            faults::pass("frames");
+            let places: Vec<Place> = frames.iter().map(|frame| self.place(frame)).collect();
+            // Injected code calls none that is woven.
+            let innermost = places.iter().zip(&frames).find(|(place, _)| **place != Place::Nowhere);
+            if let Some((Place::Between(_), FrameInfo { method, .. })) = innermost {
+                if left == 0 {
+                    patience.foreign.insert(*method);
+                }
+                if patience.moments > 0 && !patience.foreign.contains(method) && stopped.run_on(jni, thread, moment) {
+                    patience.moments -= 1;
+                    patience.ran_on = true;
+                    left -= 1;
+                    moment = LONGEST_MOMENT.min(2 * moment);
+                    continue;
+                }
+            }
+            return Some(places.into_iter().rev().filter_map(Place::frame).collect());
         }
     }
 
@@ -266,18 +282,19 @@ impl<'a> Frames<'a> {
     fn place(&mut self, frame: &FrameInfo) -> Place {
         let Some((entry, id)) = self.known(frame.method) else { return Place::Nowhere };
         let (agent, log) = (self.agent, self.log);
-        let maps = self.maps.entry(entry).or_insert_with(|| {
+        let methods = self.woven.entry(entry).or_insert_with(|| {
             let woven = log.classes.get(entry as usize).and_then(|class| agent.classes.maps(class));
-            woven.into_iter().flat_map(|w| w.methods).map(|m| (m.id, m.map)).collect()
+            woven.into_iter().flat_map(|w| w.methods).map(|m| (m.id, m)).collect()
         });
-        let (Some(map), Ok(position)) = (maps.get(&id), u32::try_from(frame.location)) else { return Place::Nowhere };
-        match map.binary_search_by_key(&position, |i| i.at) {
-            Ok(found) => map[found].counted.map_or(Place::Nowhere, |bci| Place::At(Frame { method: id, bci })),
+        let (Some(woven), Ok(position)) = (methods.get(&id), u32::try_from(frame.location)) else { return Place::Nowhere };
+        let at = |bci| Frame { method: id, bci };
+        match woven.instruction_at(position) {
+            Some(instruction) => instruction.counted.map_or(Place::Nowhere, |bci| Place::At(at(bci))),
             // Before its first instruction: waiting for the monitor of a synchronized method, for instance.
-            Err(_) if position == 0 => Place::Nowhere,
-            Err(_) => {
-                let arrived = map.partition_point(|i| i.arrival <= position).checked_sub(1);
-                Place::Between(arrived.map(|i| Frame { method: id, bci: map[i].bci }))
+            None if position == 0 => Place::Nowhere,
+            None => {
+                let arrived = woven.map.partition_point(|i| i.arrival <= position).checked_sub(1);
+                Place::Between(arrived.map(|i| at(woven.map[i].bci)))
             }
         }
     }

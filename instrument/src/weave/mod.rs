@@ -95,6 +95,13 @@ pub struct WovenMethod {
     pub map: Vec<Copied>,
 }
 
+impl WovenMethod {
+    /// The program's instruction at a position in the new code; `None` where that is injected code.
+    pub fn instruction_at(&self, position: u32) -> Option<&Copied> {
+        self.map.binary_search_by_key(&position, |i| i.at).ok().map(|found| &self.map[found])
+    }
+}
+
 /// An instruction of the program's in the new code. All other positions are of injected code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {

@@ -129,8 +129,7 @@ impl Program<'_> {
         }
         // Whatever the program could notice happened at the same places.
         let original_of = |method: usize, position: usize| {
-            let map = &woven.methods[method].map;
-            map[map.binary_search_by_key(&(position as u32), |i| i.at).expect("an instruction of the program's")]
+            woven.methods[method].instruction_at(position as u32).expect("an instruction of the program's")
         };
         let bci = |method: usize, position: usize| original_of(method, position).bci as usize;
         let events: Vec<_> = counting.observer.events.iter().map(|&(what, m, position)| (what, m, bci(m, position))).collect();

@@ -63,9 +63,9 @@ impl<'c> Reading<'c> {
 /// The counters of a capture for any order of access, eight bytes each.
 pub(super) struct Unpacked {
     /// All, one row after the other.
-    pub(super) counters: Vec<u64>,
+    counters: Vec<u64>,
     /// Where each node's begin, and the end of the last.
-    pub(super) starts: Vec<usize>,
+    starts: Vec<usize>,
 }
 
 impl Unpacked {

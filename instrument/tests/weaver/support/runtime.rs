@@ -118,7 +118,7 @@ impl Observer for Runtime {
     }
 
     fn execute(&mut self, method: usize, position: usize) -> bool {
-        if self.methods[method].map.binary_search_by_key(&(position as u32), |i| i.at).is_err() {
+        if self.methods[method].instruction_at(position as u32).is_none() {
             return true;
         }
         self.instructions += 1;
