@@ -6,6 +6,7 @@ use crate::renumbering::Side;
 use cprof_instrument::classfile::ClassFile;
 use cprof_profile::metrics::Sheet;
 use cprof_profile::model::Profile;
+use cprof_profile::siblings::{Place, Siblings};
 use cprof_profile::tree::{Tree, What};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -64,12 +65,11 @@ impl Contexts {
             }
         };
         let root = Both { what: What::Root, parent: 0, site: 0, before: true, after: true };
-        let mut index: FxHashMap<(u32, What, u32), u32> = FxHashMap::default();
-        index.reserve(before.tree.contexts.len().max(after.tree.contexts.len()));
+        let mut siblings = Siblings::default();
         let mut joined = Contexts { list: vec![root], of_before: Vec::new(), of_after: Vec::new(), sites };
-        joined.of_before = joined.add(before.tree, |w| w, &maps[0], &mut index, sites.only_one, |c| c.before = true);
+        joined.of_before = joined.add(before.tree, |w| w, &maps[0], &mut siblings, sites.only_one, |c| c.before = true);
         joined.of_after =
-            joined.add(after.tree, |w| of_after(methods, w), &maps[1], &mut index, sites.only_one, |c| c.after = true);
+            joined.add(after.tree, |w| of_after(methods, w), &maps[1], &mut siblings, sites.only_one, |c| c.after = true);
         joined
     }
 
@@ -78,7 +78,7 @@ impl Contexts {
         tree: &Tree,
         what: impl Fn(What) -> What,
         sites: &SiteMap,
-        index: &mut FxHashMap<(u32, What, u32), u32>,
+        siblings: &mut Siblings<(What, u32)>,
         merge_sites: bool,
         mark: impl Fn(&mut Both),
     ) -> Vec<u32> {
@@ -91,10 +91,14 @@ impl Contexts {
                 What::Method(caller) => sites.get(&(caller, what, context.site)).copied().unwrap_or(context.site),
                 What::Root | What::Folded => context.site,
             };
-            let at = *index.entry((parent, what, site)).or_insert_with(|| {
-                self.list.push(Both { what, parent, site, before: false, after: false });
-                self.list.len() as u32 - 1
-            });
+            let of = |at: u32| (self.list[at as usize].what, self.list[at as usize].site);
+            let at = match siblings.place(parent, (what, site), of) {
+                Place::Known(at) => at,
+                Place::New(at) => {
+                    self.list.push(Both { what, parent, site, before: false, after: false });
+                    at
+                }
+            };
             mark(&mut self.list[at as usize]);
             places[i] = at;
         }

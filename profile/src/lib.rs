@@ -3,7 +3,7 @@
 //! The rooms, in the order in which data passes through them:
 //! [`recording`] turns the agent's arena and class log into a [`Profile`](model::Profile), [`mod@file`] writes and reads it,
 //! [`flow`] and [`recover`] get every block's count from the few that were counted, [`target`] says what a bytecode
-//! costs, [`measure`] joins the two per node, [`integrity`] checks that they agree, [`tree`] merges nodes to named contexts, [`metrics`] are numbers beside
+//! costs, [`measure`] joins the two per node, [`integrity`] checks that they agree, [`tree`] merges nodes to named contexts ([`siblings`] finds them), [`metrics`] are numbers beside
 //! those, and [`projections`] are the tables
 //! that reports print. [`merge`] makes one profile of many.
 #![forbid(unsafe_code)]
@@ -24,5 +24,6 @@ pub mod natives;
 pub mod projections;
 pub mod recording;
 pub mod recover;
+pub mod siblings;
 pub mod target;
 pub mod tree;

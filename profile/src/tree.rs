@@ -5,6 +5,7 @@ use crate::measure::Measures;
 use crate::model::{Profile, special};
 use crate::names::{dotted, stable};
 use crate::natives::NativeCalls;
+use crate::siblings::{Place, Siblings, callees};
 use rustc_hash::FxHashMap;
 
 /// A method as reports name it.
@@ -94,18 +95,22 @@ pub struct Context {
     pub own: u64,
     /// Own cost and that of all contexts below.
     pub total: u64,
-    /// On the processor that the measures are of; zeros without one.
-    pub processor: Metrics,
-    /// Own cycles and those of all contexts below.
-    pub cycles_total: u64,
 }
 
 impl Context {
     /// The context with nothing counted.
     fn empty(what: What, parent: u32, site: u32, method: u32) -> Context {
-        let processor = Metrics::default();
-        Context { what, parent, site, method, calls: 0, exceptional_exits: 0, own: 0, total: 0, processor, cycles_total: 0 }
+        Context { what, parent, site, method, calls: 0, exceptional_exits: 0, own: 0, total: 0 }
     }
+}
+
+/// A context on the processor that the measures are of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OnProcessor {
+    /// Its own.
+    pub own: Metrics,
+    /// Own cycles and those of all contexts below.
+    pub cycles_total: u64,
 }
 
 /// Contexts, callers before callees; the first is the root.
@@ -113,6 +118,8 @@ impl Context {
 pub struct Tree {
     /// All contexts.
     pub contexts: Vec<Context>,
+    /// Beside the contexts; empty when the measures are of no processor.
+    processor: Vec<OnProcessor>,
     /// Per node of the profile, the context it is part of; 0 for nodes that are in none. (Contexts of native methods are no nodes.)
     pub of_node: Vec<u32>,
     /// In a tree with threads apart, the context that stands for the threads of a label, in order of contexts, and the label.
@@ -124,30 +131,49 @@ pub struct Tree {
 /// Merges contexts that have caller, method and site in common.
 struct Builder {
     contexts: Vec<Context>,
-    index: FxHashMap<(u32, What, u32), u32>,
+    processor: Option<Vec<OnProcessor>>,
+    siblings: Siblings<(What, u32)>,
     threads: Vec<(u32, String)>,
 }
 
 impl Builder {
-    fn new(capacity: usize) -> Builder {
-        let root = Context::empty(What::Root, 0, 0, u32::MAX);
-        let mut index = FxHashMap::default();
-        index.reserve(capacity);
-        let mut contexts = Vec::with_capacity(capacity + 1);
-        contexts.push(root);
-        Builder { contexts, index, threads: Vec::new() }
+    fn new(on_processor: bool) -> Builder {
+        let mut builder = Builder {
+            contexts: Vec::new(),
+            processor: on_processor.then(Vec::new),
+            siblings: Siblings::default(),
+            threads: Vec::new(),
+        };
+        builder.push(Context::empty(What::Root, 0, 0, u32::MAX));
+        builder
     }
 
-    fn add(&mut self, from: Context, parent: u32) -> u32 {
-        let at = *self.index.entry((parent, from.what, from.site)).or_insert_with(|| {
-            self.contexts.push(Context::empty(from.what, parent, from.site, from.method));
-            self.contexts.len() as u32 - 1
-        });
+    fn push(&mut self, context: Context) {
+        self.contexts.push(context);
+        self.processor.iter_mut().for_each(|p| p.push(OnProcessor::default()));
+    }
+
+    /// The context with this caller, method and site, made if need be.
+    fn place(&mut self, of: &Context, parent: u32) -> u32 {
+        let key = |c: &Context| (c.what, c.site);
+        match self.siblings.place(parent, key(of), |at| key(&self.contexts[at as usize])) {
+            Place::Known(at) => at,
+            Place::New(at) => {
+                self.push(Context::empty(of.what, parent, of.site, of.method));
+                at
+            }
+        }
+    }
+
+    fn add(&mut self, from: Context, processor: Option<&Metrics>, parent: u32) -> u32 {
+        let at = self.place(&from, parent);
         let context = &mut self.contexts[at as usize];
         context.calls = context.calls.saturating_add(from.calls);
         context.exceptional_exits = context.exceptional_exits.saturating_add(from.exceptional_exits);
         context.own = context.own.saturating_add(from.own);
-        context.processor.add(&from.processor);
+        if let (Some(all), Some(metrics)) = (&mut self.processor, processor) {
+            all[at as usize].own.add(metrics);
+        }
         at
     }
 
@@ -156,36 +182,31 @@ impl Builder {
         if let Some((context, _)) = self.threads.iter().find(|(_, l)| l == label) {
             return *context;
         }
-        let context = self.contexts.len() as u32;
-        self.contexts.push(Context::empty(What::Root, 0, 0, u32::MAX));
+        let context = self.siblings.root();
+        self.push(Context::empty(What::Root, 0, 0, u32::MAX));
         self.threads.push((context, label.to_owned()));
         context
     }
 
-    fn finish(mut self, of_node: Vec<u32>) -> Tree {
-        let n = self.contexts.len();
-        let mut starts = vec![0u32; n + 1];
-        for i in (1..n).rev() {
-            let context = self.contexts[i];
-            self.contexts[i].total = context.total.saturating_add(context.own);
-            let parent = context.parent as usize;
-            self.contexts[parent].total = self.contexts[parent].total.saturating_add(self.contexts[i].total);
-            self.contexts[i].cycles_total = context.cycles_total.saturating_add(context.processor.cycles);
-            let cycles = self.contexts[i].cycles_total;
-            self.contexts[parent].cycles_total = self.contexts[parent].cycles_total.saturating_add(cycles);
-            starts[parent + 1] += 1;
+    fn finish(self, of_node: Vec<u32>) -> Tree {
+        let Builder { mut contexts, processor, siblings, threads } = self;
+        // Room for what follows.
+        drop(siblings);
+        let mut processor = processor.unwrap_or_default();
+        // Callers stand before callees.
+        for i in (1..contexts.len()).rev() {
+            let parent = contexts[i].parent as usize;
+            let total = contexts[i].total.saturating_add(contexts[i].own);
+            contexts[i].total = total;
+            contexts[parent].total = contexts[parent].total.saturating_add(total);
+            if let Some(OnProcessor { own, cycles_total }) = processor.get_mut(i) {
+                *cycles_total = cycles_total.saturating_add(own.cycles);
+                let cycles = *cycles_total;
+                processor[parent].cycles_total = processor[parent].cycles_total.saturating_add(cycles);
+            }
         }
-        for i in 0..n {
-            starts[i + 1] += starts[i];
-        }
-        let mut fill = starts.clone();
-        let mut children = vec![0u32; n - 1];
-        for (i, context) in self.contexts.iter().enumerate().skip(1) {
-            let at = &mut fill[context.parent as usize];
-            children[*at as usize] = i as u32;
-            *at += 1;
-        }
-        Tree { contexts: self.contexts, of_node, threads: self.threads, starts, children }
+        let (starts, children) = callees(&contexts, |c| c.parent);
+        Tree { contexts, processor, of_node, threads, starts, children }
     }
 }
 
@@ -221,7 +242,7 @@ impl Tree {
         apart: bool,
     ) -> Tree {
         let nodes = &profile.nodes;
-        let mut builder = Builder::new(0);
+        let mut builder = Builder::new(!measures.processor.is_empty());
         let mut of_node = vec![0; nodes.len()];
         for (t, thread) in profile.threads.iter().enumerate() {
             if !threads(t) {
@@ -247,15 +268,14 @@ impl Tree {
                     calls: measures.calls[node],
                     exceptional_exits: measures.exceptional_exits[node],
                     own: measures.own[node],
-                    processor: measures.processor.get(node).copied().unwrap_or_default(),
                     ..Context::empty(what, 0, nodes.site_of(node), method)
                 };
-                let at = builder.add(context, of_node[nodes.parent[node] as usize]);
+                let at = builder.add(context, measures.processor.get(node), of_node[nodes.parent[node] as usize]);
                 of_node[node] = at;
                 for native in below {
                     let what = What::Method(symbols.of_native[native.native as usize]);
                     let native = Context { calls: native.calls, ..Context::empty(what, 0, native.site, u32::MAX) };
-                    builder.add(native, at);
+                    builder.add(native, None, at);
                 }
             }
         }
@@ -264,21 +284,27 @@ impl Tree {
 
     /// The contexts at and below the outermost calls of some methods, merged below one root.
     pub fn at_and_below(&self, methods: impl Fn(u32) -> bool) -> Tree {
-        let mut builder = Builder::new(0);
+        let mut builder = Builder::new(!self.processor.is_empty());
         let mut new_index: Vec<Option<u32>> = vec![None; self.contexts.len()];
         let threads = self.thread_of();
         for (i, context) in self.contexts.iter().enumerate().skip(1) {
+            let processor = self.processor.get(i).map(|p| &p.own);
             new_index[i] = match (new_index[context.parent as usize], context.what) {
-                (Some(parent), _) => Some(builder.add(*context, parent)),
+                (Some(parent), _) => Some(builder.add(*context, processor, parent)),
                 (None, What::Method(m)) if methods(m) => {
                     let root = threads.get(i).map_or(0, |&t| builder.thread(&self.threads[t as usize].1));
-                    Some(builder.add(Context { site: 0, ..*context }, root))
+                    Some(builder.add(Context { site: 0, ..*context }, processor, root))
                 }
                 _ => None,
             };
         }
         let of_node = self.of_node.iter().map(|&context| new_index[context as usize].unwrap_or(0)).collect();
         builder.finish(of_node)
+    }
+
+    /// A context on the processor that the measures are of; zeros without one.
+    pub fn on_processor(&self, context: u32) -> OnProcessor {
+        self.processor.get(context as usize).copied().unwrap_or_default()
     }
 
     /// Sums a column beside the profile's nodes by context; nodes that are in no context are left out.

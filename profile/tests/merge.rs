@@ -60,7 +60,7 @@ fn counts(profile: &Profile) -> Counts {
                 let What::Method(symbol) = c.what else { panic!("folded") };
                 path.push(symbols.list[symbol as usize].clone());
                 let sums = counts.entry((profile.threads[t].label(), path.clone())).or_insert(vec![0; 6]);
-                let p = &c.processor;
+                let p = tree.on_processor(context).own;
                 for (sum, more) in
                     sums.iter_mut().zip([c.calls, c.exceptional_exits, c.own, p.cycles, p.entry_misses, p.return_misses])
                 {

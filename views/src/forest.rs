@@ -1,5 +1,6 @@
 //! Trees merged by name, in an order that depends on names only.
 
+use cprof_profile::siblings::{Place, Siblings, callees};
 use cprof_profile::tree::{Symbol, Symbols, Tree, What};
 use rustc_hash::FxHashMap;
 
@@ -21,11 +22,11 @@ pub struct Forest {
     symbols: Vec<Symbol>,
     numbers: FxHashMap<Symbol, u32>,
     contexts: Vec<Key>,
-    index: FxHashMap<Key, u32>,
+    siblings: Siblings<(u32, u32)>,
 }
 
 /// What makes a context: the caller's context, the symbol, the call site (bci + 1; 0 unknown or not told apart).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy)]
 struct Key {
     parent: u32,
     symbol: u32,
@@ -44,7 +45,7 @@ impl Forest {
             symbols: Vec::new(),
             numbers: FxHashMap::default(),
             contexts: Vec::new(),
-            index: FxHashMap::default(),
+            siblings: Siblings::default(),
         };
         let root = Key { parent: 0, symbol: forest.number(&special(ROOT)), site: 0 };
         forest.contexts.push(root);
@@ -77,18 +78,24 @@ impl Forest {
                 What::Folded | What::Root => folded,
             };
             let site = if self.sites { context.site } else { 0 };
-            let key = Key { parent: places[context.parent as usize], symbol, site };
-            places[i] = *self.index.entry(key).or_insert_with(|| {
-                self.contexts.push(key);
-                self.contexts.len() as u32 - 1
-            });
+            let parent = places[context.parent as usize];
+            let of = |at: u32| (self.contexts[at as usize].symbol, self.contexts[at as usize].site);
+            places[i] = match self.siblings.place(parent, (symbol, site), of) {
+                Place::Known(at) => at,
+                Place::New(at) => {
+                    self.contexts.push(Key { parent, symbol, site });
+                    at
+                }
+            };
         }
         Places(places)
     }
 
     /// Puts the contexts in order: each before its callees, these by name, with everything below one before the next.
     pub fn arrange(self) -> Arranged {
-        let Forest { symbols, contexts, .. } = self;
+        let Forest { symbols, contexts, siblings, .. } = self;
+        // Room for what follows.
+        drop(siblings);
         let mut by_name: Vec<u32> = (1..symbols.len() as u32).collect();
         by_name.sort_by(|&a, &b| symbols[a as usize].cmp(&symbols[b as usize]));
         // The root's stays the first.
@@ -96,15 +103,7 @@ impl Forest {
         let mut rank = vec![0; symbols.len()];
         by_name.iter().enumerate().for_each(|(r, &s)| rank[s as usize] = r as u32);
 
-        let mut starts = vec![0u32; contexts.len() + 1];
-        contexts.iter().skip(1).for_each(|c| starts[c.parent as usize + 1] += 1);
-        (0..contexts.len()).for_each(|i| starts[i + 1] += starts[i]);
-        let mut fill = starts.clone();
-        let mut children = vec![0u32; contexts.len() - 1];
-        for (i, context) in contexts.iter().enumerate().skip(1) {
-            children[fill[context.parent as usize] as usize] = i as u32;
-            fill[context.parent as usize] += 1;
-        }
+        let (starts, mut children) = callees(&contexts, |c| c.parent);
         for c in 0..contexts.len() {
             let key = |&c: &u32| (rank[contexts[c as usize].symbol as usize], contexts[c as usize].site);
             children[starts[c] as usize..starts[c + 1] as usize].sort_by_key(key);

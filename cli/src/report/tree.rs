@@ -60,12 +60,12 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
     let shown = |c: u32, depth: usize| {
         kept[c as usize]
             && args.max_depth.is_none_or(|d| depth <= d)
-            && view.cost(&contexts[c as usize]).1 as f64 * 100.0 >= args.min_share * whole as f64
+            && view.cost(c).1 as f64 * 100.0 >= args.min_share * whole as f64
     };
     // How many callees are left out below a context, and what they cost.
     let left_out = |c: u32, depth: usize| {
         let hidden = view.tree.children(c).iter().filter(|&&child| !shown(child, depth + 1));
-        hidden.fold((0u64, 0u64), |(n, total), &child| (n + 1, total.saturating_add(view.cost(&contexts[child as usize]).1)))
+        hidden.fold((0u64, 0u64), |(n, total), &child| (n + 1, total.saturating_add(view.cost(child).1)))
     };
     let more = |(n, total): (u64, u64)| match n {
         0 => String::new(),
@@ -80,7 +80,7 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
         notes.extend(Some(more(left_out(context, depth))).filter(|m| !m.is_empty()));
         let notes = if notes.is_empty() { String::new() } else { format!("  … {}", notes.join(", ")) };
         let what = format!("{}{}{}", "  ".repeat(depth - 1), label(view, &lines, c), style.dim(&notes));
-        let (own, total) = view.cost(c);
+        let (own, total) = view.cost(context);
         let numbers = [thousands(total), share(total, whole), thousands(own), thousands(c.calls)];
         writeln!(out, "{}", row(numbers.each_ref().map(String::as_str), &what))
     };
@@ -117,9 +117,9 @@ fn label(view: &View, lines: &Option<Lines>, context: &Context) -> String {
 }
 
 fn in_order(view: &View, args: &Report, a: u32, b: u32) -> std::cmp::Ordering {
-    let (a, b) = (&view.tree.contexts[a as usize], &view.tree.contexts[b as usize]);
-    let key = |c: &Context| {
-        let (own, total) = view.cost(c);
+    let key = |context: u32| {
+        let (own, total) = view.cost(context);
+        let c = &view.tree.contexts[context as usize];
         match args.sort {
             // In a tree the dearest branch is the one to follow.
             Sort::Cost | Sort::Total => Reverse((total, own, c.calls)),
@@ -132,7 +132,8 @@ fn in_order(view: &View, args: &Report, a: u32, b: u32) -> std::cmp::Ordering {
     key(a).cmp(&key(b)).then_with(|| by_name(view, a, b))
 }
 
-fn by_name(view: &View, a: &Context, b: &Context) -> std::cmp::Ordering {
+fn by_name(view: &View, a: u32, b: u32) -> std::cmp::Ordering {
+    let [a, b] = [a, b].map(|context| &view.tree.contexts[context as usize]);
     (view.symbol(a), a.site).cmp(&(view.symbol(b), b.site))
 }
 
@@ -163,7 +164,7 @@ fn each_row(view: &View, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<
     let mut next = 1;
     let mut result = Ok(());
     let order = |children: &mut Vec<u32>| {
-        children.sort_by(|&a, &b| by_name(view, &contexts[a as usize], &contexts[b as usize]));
+        children.sort_by(|&a, &b| by_name(view, a, b));
     };
     view.tree.walk(order, |visit| {
         let Visit::Enter { context, .. } = visit else {
@@ -173,6 +174,7 @@ fn each_row(view: &View, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<
         let c = &contexts[context as usize];
         let symbol = view.symbol(c);
         let site = site(view, &lines, c);
+        let on = view.processor.as_ref().map(|_| view.tree.on_processor(context));
         let row = Row {
             index: next,
             parent: open.last().copied().unwrap_or(0),
@@ -186,7 +188,7 @@ fn each_row(view: &View, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<
             exceptional_exits: c.exceptional_exits,
             bytecodes: c.own,
             bytecodes_total: c.total,
-            processor: view.processor.as_ref().map(|_| Columns::new(&c.processor, c.cycles_total, c.own)),
+            processor: on.map(|on| Columns::new(&on.own, on.cycles_total, c.own)),
         };
         open.push(next);
         next += 1;

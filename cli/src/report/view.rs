@@ -152,10 +152,12 @@ impl View {
     }
 
     /// A context's own cost and that with everything below.
-    pub fn cost(&self, context: &Node) -> (u64, u64) {
+    pub fn cost(&self, context: u32) -> (u64, u64) {
+        let on = self.tree.on_processor(context);
+        let counted = &self.tree.contexts[context as usize];
         match self.processor {
-            Some(_) => (context.processor.cycles, context.cycles_total),
-            None => (context.own, context.total),
+            Some(_) => (on.own.cycles, on.cycles_total),
+            None => (counted.own, counted.total),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::cache::CacheSpec;
 use crate::model::{Departure, DepartureKind, Misses, Nodes, Profile, Thread, special};
+use crate::siblings::{Place, Siblings};
 use rustc_hash::FxHashMap;
 
 /// Contexts in the order in which they were first met, callers before callees.
@@ -10,8 +11,8 @@ pub(super) struct Contexts {
     /// Sites are 0 where they were not distinguished.
     nodes: Nodes,
     misses: Vec<Misses>,
-    /// By caller, method and site.
-    index: FxHashMap<(u32, u32, u32), u32>,
+    /// By method and site.
+    siblings: Siblings<(u32, u32)>,
     departures: FxHashMap<(u32, u32, DepartureKind), i64>,
     threads: Vec<Thread>,
     /// By label, and whether the threads are virtual.
@@ -31,7 +32,7 @@ impl Default for Contexts {
         Contexts {
             nodes: Nodes { starts: vec![0], ..Nodes::default() },
             misses: Vec::new(),
-            index: FxHashMap::default(),
+            siblings: Siblings::default(),
             departures: FxHashMap::default(),
             threads: Vec::new(),
             trees: FxHashMap::default(),
@@ -107,7 +108,8 @@ impl Contexts {
     fn tree(&mut self, thread: &Thread) -> Result<u32, TooMuch> {
         let key = (thread.label(), thread.virtual_threads);
         let Some(&known) = self.trees.get(&key) else {
-            let root = self.nodes.len() as u32;
+            // The first is there from the beginning.
+            let root = if self.nodes.is_empty() { 0 } else { self.siblings.root() };
             self.push(root, special::ROOT, 0, 0)?;
             self.trees.insert(key, self.threads.len());
             self.threads.push(Thread { first_node: root, ..thread.clone() });
@@ -129,13 +131,13 @@ impl Contexts {
         if at < nodes.len() && (nodes.parent[at], nodes.method[at], nodes.site[at]) == (parent, method, site) {
             return Ok(likely);
         }
-        if let Some(&known) = self.index.get(&(parent, method, site)) {
-            return Ok(known);
+        match self.siblings.place(parent, (method, site), |at| (nodes.method[at as usize], nodes.site[at as usize])) {
+            Place::Known(at) => Ok(at),
+            Place::New(at) => {
+                self.push(parent, method, site, counters)?;
+                Ok(at)
+            }
         }
-        let new = self.nodes.len() as u32;
-        self.push(parent, method, site, counters)?;
-        self.index.insert((parent, method, site), new);
-        Ok(new)
     }
 
     fn push(&mut self, parent: u32, method: u32, site: u32, counters: usize) -> Result<(), TooMuch> {
@@ -157,8 +159,8 @@ impl Contexts {
 
     /// The columns of the merged profile, tree after tree.
     pub(super) fn finish(self, sites: bool) -> Columns {
-        let Contexts { nodes, misses, index, departures, mut threads, .. } = self;
-        drop(index);
+        let Contexts { nodes, misses, siblings, departures, mut threads, .. } = self;
+        drop(siblings);
         // Trees were begun in the order of `threads`, and a caller's tree is its callees'.
         let mut tree_of = vec![0u32; nodes.len()];
         let mut first = vec![0u32; threads.len() + 1];

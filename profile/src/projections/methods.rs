@@ -73,9 +73,10 @@ pub fn by_method(tree: &Tree, symbols: &Symbols) -> Vec<MethodRow> {
         row.calls = row.calls.saturating_add(metrics.calls);
         row.exceptional_exits = row.exceptional_exits.saturating_add(metrics.exceptional_exits);
         row.own = row.own.saturating_add(metrics.own);
-        row.processor.add(&metrics.processor);
+        let processor = tree.on_processor(context);
+        row.processor.add(&processor.own);
         if *outer == 0 {
-            row.cycles_total = row.cycles_total.saturating_add(metrics.cycles_total);
+            row.cycles_total = row.cycles_total.saturating_add(processor.cycles_total);
             row.total = row.total.saturating_add(metrics.total);
         }
         *outer += 1;
@@ -89,7 +90,7 @@ pub fn by_method(tree: &Tree, symbols: &Symbols) -> Vec<MethodRow> {
 pub fn totals(tree: &Tree, symbols: &Symbols) -> Totals {
     let mut totals = Totals::default();
     let mut seen = vec![false; symbols.list.len()];
-    for context in &tree.contexts {
+    for (i, context) in tree.contexts.iter().enumerate() {
         let What::Method(symbol) = context.what else { continue };
         if symbols.list[symbol as usize].native {
             totals.native_calls = totals.native_calls.saturating_add(context.calls);
@@ -100,7 +101,7 @@ pub fn totals(tree: &Tree, symbols: &Symbols) -> Totals {
         totals.calls = totals.calls.saturating_add(context.calls);
         totals.exceptional_exits = totals.exceptional_exits.saturating_add(context.exceptional_exits);
         totals.own = totals.own.saturating_add(context.own);
-        totals.processor.add(&context.processor);
+        totals.processor.add(&tree.on_processor(i as u32).own);
     }
     totals
 }
