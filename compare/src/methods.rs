@@ -1,8 +1,8 @@
 //! The methods of two profiles, joined.
 
 use crate::renumbering::{Renumbering, Side};
-use cprof_profile::tree::Symbol;
-use rustc_hash::FxHashMap;
+use cprof_profile::tree::{Symbol, Symbols};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A method of one or both profiles: positions in their [`Symbols::list`](cprof_profile::tree::Symbols::list).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,18 @@ impl Methods {
         };
         let of_after = (0..).zip(of_after).map(&mut of_new).collect();
         Methods { list, of_after, renumbering }
+    }
+
+    /// The names of the first profile's methods in the words of the second, for whoever matches by name. A method of the first that
+    /// has the name of another one in the second is marked.
+    pub fn renamed(&self, before: &Symbols, after: &Symbols) -> Vec<Symbol> {
+        let names: FxHashSet<&Symbol> = after.list.iter().collect();
+        let renamed = |(symbol, joined): (&Symbol, &Joined)| match joined.after {
+            Some(other) => after.list[other as usize].clone(),
+            None if names.contains(symbol) => Symbol { method: format!("{} (before)", symbol.method), ..symbol.clone() },
+            None => symbol.clone(),
+        };
+        before.list.iter().zip(&self.list).map(renamed).collect()
     }
 
     /// Methods that both profiles have.

@@ -92,6 +92,12 @@ fn joined(comparison: &Comparison<'_>) -> Vec<(String, String, bool)> {
     renumbered.iter().map(|r| (r.before.clone(), r.after.clone(), r.assumed)).collect()
 }
 
+/// What the methods of the first profile are called in pictures of both.
+fn renamed(comparison: &Comparison<'_>) -> Vec<String> {
+    let names = comparison.methods.renamed(comparison.before.symbols, comparison.after.symbols);
+    names.into_iter().map(|symbol| symbol.method).collect()
+}
+
 #[test]
 fn lambdas_are_found_under_other_numbers() {
     let (main, x, y, new) = (code(&[]), code(&[0]), code(&[0, 1]), code(&[2, 2, 2]));
@@ -116,6 +122,7 @@ fn lambdas_are_found_under_other_numbers() {
     assert_eq!(changes(&comparison), [(lambda(2), Fate::Changed, 14), (lambda(0), Fate::New, 14)]);
     let fates = comparison.context_fates();
     assert_eq!(fates.iter().filter(|f| **f == Fate::Same).count(), 3, "the root, main and the first lambda: {fates:?}");
+    assert_eq!(renamed(&comparison), ["main", "lambda$main$1", "lambda$main$2"]);
 }
 
 #[test]
@@ -133,6 +140,7 @@ fn what_cannot_be_told_is_gone_and_new() {
     assert_eq!((unclear.len(), unclear[0].before.len(), unclear[0].after.len()), (1, 1, 2));
     let fates: Vec<Fate> = changes(&comparison).into_iter().map(|c| c.1).collect();
     assert_eq!(fates, [Fate::New, Fate::Gone, Fate::New], "although one of them has the same name");
+    assert_eq!(renamed(&comparison), ["main", "lambda$main$0 (before)"]);
 }
 
 #[test]

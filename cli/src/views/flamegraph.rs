@@ -12,7 +12,7 @@ use cprof_views::svg::{self, Costs, Picture};
 /// Draws the picture.
 pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     let after = Loaded::new(&args.part, &args.on)?;
-    let before = args.diff.as_ref().map(|file| Loaded::other(file, &args.part, &args.on)).transpose()?;
+    let before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on)).transpose()?;
     let metric_after = metric(&after, args.metric.as_deref())?;
     let metric_before = before.as_ref().map(|b| metric(b, Some(&metric_after.name))).transpose()?;
     // Call sites are not told apart: a flame graph is of methods.

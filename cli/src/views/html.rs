@@ -19,7 +19,7 @@ const MOST_LABELS: usize = 100;
 /// Writes the page.
 pub fn html(args: &Html) -> Result<()> {
     let after = Loaded::new(&args.part, &args.on)?;
-    let before = args.diff.as_ref().map(|file| Loaded::other(file, &args.part, &args.on)).transpose()?;
+    let before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on)).transpose()?;
     let mut facts = facts(&after, before.as_ref(), args);
     let common = common(&after, before.as_ref(), &mut facts.notes);
     facts.metric =

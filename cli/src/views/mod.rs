@@ -12,6 +12,8 @@ use crate::metrics::{OnProcessor, processors};
 use crate::output::Output;
 use crate::report::view::View;
 use anyhow::Result;
+use cprof_compare::methods::Methods;
+use cprof_compare::renumbering::Side;
 use cprof_profile::names::thousands;
 use cprof_profile::target::CycleEstimator;
 use std::io::{self, IsTerminal};
@@ -30,9 +32,13 @@ impl Loaded {
         Ok(Loaded { view, processors })
     }
 
-    /// The same part of another file.
-    fn other(file: &Path, part: &Part, on: &Processors) -> Result<Loaded> {
-        Loaded::new(&Part { file: file.to_owned(), root: part.root.clone(), thread: part.thread.clone() }, on)
+    /// The same part of another file, to be compared with this: its methods have the names that they have in this.
+    fn before(&self, file: &Path, part: &Part, on: &Processors) -> Result<Loaded> {
+        let part = Part { file: file.to_owned(), root: part.root.clone(), thread: part.thread.clone() };
+        let mut before = Loaded::new(&part, on)?;
+        let methods = Methods::join(side(&before.view), side(&self.view));
+        before.view.symbols.list = methods.renamed(&before.view.symbols, &self.view.symbols);
+        Ok(before)
     }
 
     /// The metric that says most: cycles with the processor's own method cache, with another, or else bytecodes.
@@ -46,6 +52,10 @@ impl Loaded {
         let main = &self.view.profile.run.main_class;
         if main.is_empty() { self.view.file.clone() } else { main.clone() }
     }
+}
+
+fn side(view: &View) -> Side<'_> {
+    Side { profile: &view.profile, symbols: &view.symbols }
 }
 
 /// Says at the end what was written, where someone looks.
