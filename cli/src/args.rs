@@ -46,7 +46,6 @@ pub enum Command {
     Run(Box<Run>),
     /// Show what a profile says: totals, methods, calling contexts, threads
     Report(Box<Report>),
-    /// Write a profile in the format of another tool: pprof, callgrind, Parquet and others
     /// Show the source or the bytecode of methods, each line with executions, cycles and branch outcomes
     Annotate(Box<Annotate>),
     /// Show what kinds of bytecodes were executed, in blocks of what size, and how branches went
@@ -55,7 +54,7 @@ pub enum Command {
     Flamegraph(Box<Flamegraph>),
     /// Write one self-contained page to explore a profile in a browser
     Html(Box<Html>),
-    /// Write a profile in the format of another tool: pprof, callgrind, speedscope and others
+    /// Write a profile in the format of another tool: pprof, callgrind, Parquet and others
     Export(Box<Export>),
     /// Compare processors, method caches and parameters on one profile
     Explore(Box<Explore>),

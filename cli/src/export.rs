@@ -2,11 +2,12 @@
 
 use crate::args::{Export, ExportFormat as Format};
 use crate::metrics::metrics;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::parquet;
 use crate::progress::Progress;
 use crate::report::view::View;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use cprof_compare::metric::find;
 use cprof_export::{Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
 use cprof_profile::metrics::{Metric, Sheet};
 use std::io::{self, IsTerminal};
@@ -23,8 +24,12 @@ pub fn export(args: &Export) -> Result<()> {
     if args.metric.is_some() && args.format == Format::Parquet {
         bail!("--metric is for the other formats; in parquet every metric has its column or rows");
     }
+    let parquet = args.format == Format::Parquet;
+    if !parquet {
+        output::spares(&args.out, [&args.part.file])?;
+    }
     let view = View::load_by_thread(&args.part)?;
-    if args.format == Format::Parquet {
+    if parquet {
         return parquet::export(&view, &args.out, &args.on);
     }
     let chosen = choose(metrics(&view, &args.on)?, args)?;
@@ -58,10 +63,8 @@ pub fn export(args: &Export) -> Result<()> {
 fn choose(mut all: Vec<Metric>, args: &Export) -> Result<Vec<Metric>> {
     let one = matches!(args.format, Format::Collapsed | Format::Chrome).then_some("bytecodes");
     let Some(name) = args.metric.as_deref().or(one) else { return Ok(all) };
-    if !all.iter().any(|m| m.name == name) {
-        let names: Vec<&str> = all.iter().map(|m| m.name.as_str()).collect();
-        bail!("{} has no metric {name}; it has {} (--target adds cycles)", args.part.file.display(), names.join(", "));
-    }
+    let found = find(all.iter(), name).map_err(|e| anyhow!("{}: {e} (--target adds cycles)", args.part.file.display()));
+    let name = found?.name.clone();
     all.retain(|m| m.name == name);
     Ok(all)
 }

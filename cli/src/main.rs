@@ -55,7 +55,9 @@ fn main() -> ExitCode {
         // Whoever reads our output has seen enough (`cprof report … | head`).
         Err(e) if e.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("cprof: {e:#}");
+            // What is written to a file says so; standard output has no name.
+            let bare = e.chain().len() == 1 && e.downcast_ref::<io::Error>().is_some();
+            eprintln!("cprof: {}{e:#}", if bare { "standard output cannot be written: " } else { "" });
             ExitCode::FAILURE
         }
     }

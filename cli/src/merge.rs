@@ -1,24 +1,28 @@
 //! `cprof merge`: many profiles made one.
 
 use crate::args::Merge;
+use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::style::Style;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use cprof_profile::file;
 use cprof_profile::merge::Merger;
 use cprof_profile::model::Run;
-use cprof_profile::names::thousands;
+use cprof_profile::names::counted;
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::{self, Cursor, IsTerminal, Write};
+use std::path::Path;
 
 /// Reads one profile after the other, adds them up, and writes the sum.
 pub fn merge(args: &Merge) -> Result<()> {
-    let out = args.out.canonicalize();
-    if let Some(same) = args.files.iter().find(|f| out.is_ok() && f.canonicalize().ok() == out.as_ref().ok().cloned()) {
+    if let Some(same) = output::same(&args.out, &args.files) {
         bail!(
             "{} is one of the profiles to merge and the one to write: its counts would be in there twice the next time. Name another file with -o, or leave it out",
             same.display()
         );
+    }
+    if args.out == Path::new("-") && io::stdout().is_terminal() {
+        bail!("a profile is not text, and standard output is a terminal; name a file with -o, as -o all.cprof");
     }
     let progress = Progress::start(format!("merging {} profiles", args.files.len()));
     let mut merger = Merger::default();
@@ -27,7 +31,11 @@ pub fn merge(args: &Merge) -> Result<()> {
         merger.add(file::read(path)?, &path.display().to_string())?;
     }
     let merged = merger.finish();
-    let bytes = file::write(&args.out, &merged.profile)?;
+    let cannot = || format!("{} cannot be written", args.out.display());
+    let mut out = Output::create(&args.out)?;
+    let bytes = file::write_to(Cursor::new(Vec::new()), &merged.profile).with_context(cannot)?.into_inner();
+    out.write_all(&bytes).with_context(cannot)?;
+    out.finish()?;
     drop(progress);
     let mut err = io::stderr();
     let style = Style::of(&err);
@@ -36,14 +44,14 @@ pub fn merge(args: &Merge) -> Result<()> {
     }
     if !args.quiet {
         let (runs, contexts) = (merged.profile.runs.len() as u64, merged.profile.nodes.len() as u64);
-        let runs = if runs == 1 { "1 run".to_owned() } else { format!("{} runs", thousands(runs)) };
-        let out = args.out.display();
-        writeln!(
-            err,
-            "cprof: merged {runs} into {out} ({}, {} contexts); show it with: cprof report {out}",
-            crate::live::size(bytes),
-            thousands(contexts)
-        )?;
+        let runs = counted(runs, "run", "runs");
+        let contexts = counted(contexts, "context", "contexts");
+        let what = format!("{runs} into {} ({}, {contexts})", args.out.display(), crate::live::size(bytes.len() as u64));
+        let show = match args.out == Path::new("-") {
+            true => String::new(),
+            false => format!("; show it with: cprof report {}", args.out.display()),
+        };
+        writeln!(err, "cprof: merged {what}{show}")?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Where a command writes: a file that is there whole or not at all, or standard output.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, bail};
+use cprof_profile::file::way_out;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -18,6 +19,20 @@ pub enum Output {
     Beside(BufWriter<NamedTempFile>, PathBuf),
     /// A device or a pipe, which nothing can replace.
     Within(BufWriter<File>, PathBuf),
+}
+
+/// Which of the files is the one to write, if any.
+pub fn same<'f>(out: &Path, files: impl IntoIterator<Item = &'f PathBuf>) -> Option<&'f PathBuf> {
+    let out = out.canonicalize().ok()?;
+    files.into_iter().find(|file| file.canonicalize().is_ok_and(|file| file == out && file.is_file()))
+}
+
+/// Refuses to write over what is read.
+pub fn spares<'f>(out: &Path, read: impl IntoIterator<Item = &'f PathBuf>) -> Result<()> {
+    match same(out, read) {
+        Some(file) => bail!("{} is read, and would be written over; name another file with -o", file.display()),
+        None => Ok(()),
+    }
 }
 
 impl Output {
@@ -38,14 +53,21 @@ impl Output {
         }
         let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let beside = tempfile::Builder::new().prefix(".cprof-").permissions(Permissions::from_mode(0o666)).tempfile_in(folder);
-        Ok(Output::Beside(BufWriter::with_capacity(BUFFER, beside.with_context(cannot)?), target))
+        // The library says at which path, and that is one that nobody knows.
+        let reason = |e: &io::Error| e.to_string().split(" at path ").next().unwrap_or_default().to_owned();
+        let beside = beside.map_err(|e| anyhow!("{}: {}; {}", cannot(), reason(&e), way_out(&e)))?;
+        Ok(Output::Beside(BufWriter::with_capacity(BUFFER, beside), target))
     }
 
     /// Everything is written: puts the file into its place. Returns its size; none for streams.
     pub fn finish(self) -> Result<Option<u64>> {
         let cannot = |path: &Path| format!("{} cannot be written", path.display());
         match self {
-            Output::Standard(mut out) => out.flush().map(|()| None).map_err(Into::into),
+            Output::Standard(mut out) => match out.flush() {
+                // `main` looks for this error itself.
+                Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Err(e.into()),
+                flushed => flushed.map(|()| None).context("standard output cannot be written"),
+            },
             Output::Within(mut out, path) => out.flush().map(|()| None).with_context(|| cannot(&path)),
             Output::Beside(out, path) => {
                 let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(|| cannot(&path))?;
@@ -98,10 +120,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_said() {
-        for path in ["/nowhere/a.txt", "/"] {
-            let error = Output::create(Path::new(path)).err().map(|e| e.to_string());
-            assert_eq!(error, Some(format!("{path} cannot be written")));
-        }
+        let error = |path: &str| Output::create(Path::new(path)).err().map(|e| e.to_string()).unwrap_or_default();
+        assert_eq!(error("/"), "/ cannot be written");
+        assert_eq!(
+            error("/nowhere/a.txt"),
+            "/nowhere/a.txt cannot be written: No such file or directory (os error 2); create the directory, or name another file"
+        );
         let mut device = Output::create(Path::new("/dev/null")).unwrap();
         device.write_all(b"gone").unwrap();
         assert_eq!(device.finish().unwrap(), None);

@@ -1,6 +1,30 @@
 //! Colour, where someone looks: on terminals, unless NO_COLOR (no-color.org) says otherwise.
 
+use std::borrow::Cow;
 use std::io::IsTerminal;
+
+const MARK: &str = "\x1b[";
+const END: &str = "\x1b[0m";
+
+/// Text from elsewhere as it may stand in a line on a terminal: names of methods, threads and files may have any characters.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let plain = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(plain).collect())
+}
+
+/// As [`printable`], for text that may be marked already.
+pub fn printable_or_marked(text: &str) -> Cow<'_, str> {
+    let marked = text.strip_prefix(MARK).and_then(|t| t.strip_suffix(END)).and_then(|t| t.split_once('m'));
+    match marked {
+        Some((code, inner)) if code.chars().all(|c| c.is_ascii_digit()) && !inner.contains(char::is_control) => {
+            Cow::Borrowed(text)
+        }
+        _ => printable(text),
+    }
+}
 
 /// Whether and how to mark text.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +46,8 @@ impl Style {
     }
 
     fn mark(self, code: &str, text: &str) -> String {
-        if self.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        let text = printable(text);
+        if self.colour && !text.is_empty() { format!("{MARK}{code}m{text}{END}") } else { text.into_owned() }
     }
 
     /// Headings.
@@ -38,5 +63,23 @@ impl Style {
     /// What a reader must not overlook.
     pub fn warning(self, text: &str) -> String {
         self.mark("33", text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_elsewhere_controls_the_terminal() {
+        assert_eq!(printable("Straße <init>"), "Straße <init>");
+        assert_eq!(printable("a\n\x1b[2Jb\r\0\u{85}"), "a\\n\\u{1b}[2Jb\\r\\u{0}\\u{85}");
+        let style = Style { colour: true };
+        let marked = style.dim("a\x1b[2J");
+        assert_eq!(marked, "\x1b[2ma\\u{1b}[2J\x1b[0m");
+        assert_eq!(printable_or_marked(&marked), marked);
+        for hostile in ["\x1b[2J\x1b[0m", "\x1b[1mx\ny\x1b[0m", "\x1b[1m", "x\x1b[0m"] {
+            assert!(!printable_or_marked(hostile).contains(char::is_control), "{hostile:?}");
+        }
     }
 }

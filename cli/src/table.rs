@@ -1,6 +1,6 @@
 //! Columns of text.
 
-use crate::style::Style;
+use crate::style::{Style, printable_or_marked};
 use std::io::{self, Write};
 
 /// Rows of cells; all columns but the last are aligned right, the last left.
@@ -15,10 +15,10 @@ impl Table {
         Table { heads: heads.to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row, a cell for each heading.
+    /// Adds a row, a cell for each heading. Whatever is in them, it stays one line.
     pub fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.heads.len());
-        self.rows.push(cells);
+        self.rows.push(cells.iter().map(|cell| printable_or_marked(cell).into_owned()).collect());
     }
 
     /// Prints it, two spaces between columns.

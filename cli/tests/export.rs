@@ -91,7 +91,9 @@ fn errors_say_what_there_is() {
     let profile = Profile::new();
     let message = profile.fails(&["--format", "pprof", "-o", "x", "--metric", "cycles"]);
     assert!(
-        message.contains("has no metric cycles; it has calls, exceptional_exits, bytecodes (--target adds cycles)"),
+        message.contains(
+            "it.cprof: there is no metric cycles; there are calls, exceptional_exits, bytecodes (--target adds cycles)"
+        ),
         "{message}"
     );
     let message = profile.fails(&["--format", "pprof", "-o", "x", "--methods"]);

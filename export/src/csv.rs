@@ -4,25 +4,36 @@
 use crate::Source;
 use crate::rows::{contexts, methods};
 use cprof_profile::tree::What;
-use csv::{Terminator, Writer, WriterBuilder};
+use csv::{ErrorKind, Terminator, Writer, WriterBuilder};
 use std::io::{self, Write};
 
 fn table<'a>(source: &Source, keys: &[&str], out: &'a mut dyn Write) -> io::Result<Writer<&'a mut dyn Write>> {
     let mut table = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(out);
     for key in keys {
-        table.write_field(key)?;
+        put(&mut table, key)?;
     }
     for metric in source.sheet.metrics {
-        table.write_field(&metric.name)?;
-        table.write_field(format!("{}_total", metric.name))?;
+        put(&mut table, &metric.name)?;
+        put(&mut table, format!("{}_total", metric.name))?;
     }
     end(&mut table)?;
     Ok(table)
 }
 
+fn put(table: &mut Writer<&mut dyn Write>, field: impl AsRef<[u8]>) -> io::Result<()> {
+    table.write_field(field).map_err(own)
+}
+
 fn end(table: &mut Writer<&mut dyn Write>) -> io::Result<()> {
-    table.write_record(None::<&[u8]>)?;
-    Ok(())
+    table.write_record(None::<&[u8]>).map_err(own)
+}
+
+/// What went wrong as the sink said it: the library's own conversion hides a closed pipe.
+fn own(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 /// Number 0 is none.
@@ -39,29 +50,29 @@ pub fn write_contexts(source: &Source, out: &mut dyn Write) -> io::Result<()> {
     let mut table = table(source, &keys, out)?;
     contexts(source, |row| {
         let context = source.context(row.context);
-        table.write_field(row.index.to_string())?;
-        table.write_field(row.parent.to_string())?;
-        table.write_field(&sheet.tree.threads[row.thread].1)?;
+        put(&mut table, row.index.to_string())?;
+        put(&mut table, row.parent.to_string())?;
+        put(&mut table, &sheet.tree.threads[row.thread].1)?;
         match context.what {
             What::Method(symbol) => {
                 let symbol = &sheet.symbols.list[symbol as usize];
                 for name in [&symbol.class, &symbol.method, &symbol.descriptor] {
-                    table.write_field(name)?;
+                    put(&mut table, name)?;
                 }
-                table.write_field(if symbol.native { "true" } else { "false" })?;
+                put(&mut table, if symbol.native { "true" } else { "false" })?;
             }
             What::Root | What::Folded => {
                 for name in ["", crate::names::FOLDED, "", "false"] {
-                    table.write_field(name)?;
+                    put(&mut table, name)?;
                 }
             }
         }
-        table.write_field(&source.places.of(source.frame(row.context)).file)?;
-        table.write_field(context.site.checked_sub(1).map(|bci| bci.to_string()).unwrap_or_default())?;
-        table.write_field(line(source.places.call_line(sheet.tree, row.context).unwrap_or(0)))?;
+        put(&mut table, &source.places.of(source.frame(row.context)).file)?;
+        put(&mut table, context.site.checked_sub(1).map(|bci| bci.to_string()).unwrap_or_default())?;
+        put(&mut table, line(source.places.call_line(sheet.tree, row.context).unwrap_or(0)))?;
         for (metric, totals) in sheet.metrics.iter().zip(&totals) {
-            table.write_field(metric.own[row.context as usize].to_string())?;
-            table.write_field(totals[row.context as usize].to_string())?;
+            put(&mut table, metric.own[row.context as usize].to_string())?;
+            put(&mut table, totals[row.context as usize].to_string())?;
         }
         end(&mut table)
     })?;
@@ -74,15 +85,15 @@ pub fn write_methods(source: &Source, out: &mut dyn Write) -> io::Result<()> {
     for row in methods(source)? {
         let symbol = &source.sheet.symbols.list[row.symbol as usize];
         for name in [&symbol.class, &symbol.method, &symbol.descriptor] {
-            table.write_field(name)?;
+            put(&mut table, name)?;
         }
-        table.write_field(if symbol.native { "true" } else { "false" })?;
+        put(&mut table, if symbol.native { "true" } else { "false" })?;
         let place = source.places.of(crate::source::Frame(row.symbol));
-        table.write_field(&place.file)?;
-        table.write_field(line(place.line))?;
+        put(&mut table, &place.file)?;
+        put(&mut table, line(place.line))?;
         for (own, total) in row.own.iter().zip(&row.total) {
-            table.write_field(own.to_string())?;
-            table.write_field(total.to_string())?;
+            put(&mut table, own.to_string())?;
+            put(&mut table, total.to_string())?;
         }
         end(&mut table)?;
     }

@@ -63,6 +63,11 @@ impl Pattern {
     }
 }
 
+/// A number of things: `1 run`, `2,000 runs`.
+pub fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(number), if number == 1 { one } else { many })
+}
+
 /// `1234567` as `1,234,567`.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();

@@ -1,7 +1,7 @@
 //! For people, for GitHub Actions, for other tools.
 
 use super::Report;
-use crate::style::Style;
+use crate::style::{Style, printable};
 use cprof_compare::budget::{Limit, Outcome, Responsible, Scope, Verdict};
 use cprof_profile::names::thousands;
 use serde_json::{Value, json};
@@ -87,9 +87,7 @@ pub fn context(responsible: &Responsible) -> String {
         ""
     };
     // One line each, whatever the names of methods are.
-    let plain = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    let names: String = path[left_out..].join(" > ").chars().map(plain).collect();
-    format!("{sign}{digits} in {dots}{names}")
+    format!("{sign}{digits} in {dots}{}", printable(&path[left_out..].join(" > ")))
 }
 
 /// `::error file=…,line=…,col=…,title=…::…` for limits that do not hold.

@@ -6,7 +6,7 @@ mod junit;
 use crate::args::{Check, CheckFormat, Part, Processors};
 use crate::compare::doubts;
 use crate::metrics::{columns as numbers, evaluated};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::report::processor::{chosen_cache, model};
 use crate::report::view::View;
 use crate::style::Style;
@@ -58,6 +58,7 @@ fn budgets(args: &Check) -> Result<Vec<Budget>> {
 }
 
 fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
+    output::spares(&args.out, [&args.part.file, &args.budget].into_iter().chain(&args.baseline))?;
     let view = View::load(&args.part, None)?;
     let base = args.baseline.as_ref().map(|file| {
         let Part { root, thread, .. } = &args.part;

@@ -11,6 +11,7 @@ pub use overlap::overlap;
 
 use crate::args::{Processors, Two};
 use crate::metrics::metrics;
+use crate::progress::Progress;
 use crate::report::view::View;
 use anyhow::{Context, Result};
 use cprof_compare::diff::{Comparison, Pair};
@@ -32,6 +33,7 @@ impl Loaded {
     }
 
     fn compare(&self) -> Comparison<'_> {
+        let _progress = Progress::start(format!("comparing {} with {}", self.views[0].file, self.views[1].file));
         let sheet = |i: usize| {
             let view = &self.views[i];
             Sheet { profile: &view.profile, symbols: &view.symbols, tree: &view.tree, metrics: &self.metrics[i] }

@@ -3,15 +3,11 @@
 use super::field;
 use super::json::Coverage;
 use super::view::View;
-use crate::style::Style;
+use crate::style::{Style, printable};
 use anyhow::Result;
 use cprof_profile::model::RunFacts;
-use cprof_profile::names::thousands;
+use cprof_profile::names::{counted, thousands};
 use std::io::{self, Write};
-
-fn counted(number: usize, one: &str, many: &str) -> String {
-    format!("{} {}", thousands(number as u64), if number == 1 { one } else { many })
-}
 
 /// The line in every report, and warnings where there are any.
 pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
@@ -21,10 +17,10 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     } else {
         let mut parts = Vec::new();
         if c.methods_not_covered > 0 {
-            parts.push(counted(c.methods_not_covered, "method", "methods"));
+            parts.push(counted(c.methods_not_covered as u64, "method", "methods"));
         }
         if c.classes_not_covered > 0 {
-            parts.push(counted(c.classes_not_covered, "class", "classes"));
+            parts.push(counted(c.classes_not_covered as u64, "class", "classes"));
         }
         writeln!(out, "not covered: {}; --coverage lists them", parts.join(", "))?;
     }
@@ -32,7 +28,7 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     let asked_for = |run: &RunFacts| run.options.split(',').any(|o| o == "bba=block");
     let asked_for = asked_for(run) || view.profile.runs.iter().any(|run| asked_for(&run.facts));
     if c.methods_counted_by_block > 0 && !asked_for {
-        let methods = counted(c.methods_counted_by_block, "method was", "methods were");
+        let methods = counted(c.methods_counted_by_block as u64, "method was", "methods were");
         writeln!(out, "{methods} too large for precise counting: after an exception its block counts whole")?;
     }
     if run.lost_calls > 0 {
@@ -43,7 +39,7 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
         writeln!(out, "contexts beyond the limit were folded; totals are exact. More with max-nodes= or max-memory=")?;
     }
     if c.inconsistent_contexts > 0 {
-        let contexts = counted(c.inconsistent_contexts, "context was", "contexts were");
+        let contexts = counted(c.inconsistent_contexts as u64, "context was", "contexts were");
         writeln!(
             out,
             "{}",
@@ -62,10 +58,11 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
 /// The list.
 pub fn text(view: &View, out: &mut dyn Write, style: Style) -> Result<()> {
     for gap in Coverage::new(view).gaps {
-        match gap.method {
-            Some(method) => writeln!(out, "{}.{method}: {}", gap.class, gap.reason)?,
-            None => writeln!(out, "{}: {}", gap.class, gap.reason)?,
-        }
+        let line = match gap.method {
+            Some(method) => format!("{}.{method}: {}", gap.class, gap.reason),
+            None => format!("{}: {}", gap.class, gap.reason),
+        };
+        writeln!(out, "{}", printable(&line))?;
     }
     line(view, out, style)?;
     Ok(())

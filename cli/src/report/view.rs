@@ -3,6 +3,7 @@
 use super::processor;
 use crate::args::{Format, OnTarget, Part, Report, Sort};
 use crate::progress::Progress;
+use crate::style::printable;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::Options;
@@ -117,6 +118,11 @@ impl View {
         };
         let totals = totals(&tree, &symbols);
         Ok(View { profile, measures, natives, symbols, tree, totals, roots, threads, file, processor })
+    }
+
+    /// Gives the tree's memory back, which is half of a view's: from here on it is one without contexts.
+    pub fn forget_tree(&mut self) {
+        self.tree = Tree::new(&self.profile, &self.symbols, &self.measures, &self.natives, |_| false);
     }
 
     /// Per node of the profile: its context is in the view. For sums over nodes, which need no tree.
@@ -237,7 +243,7 @@ pub fn fits(pattern: &Pattern, symbol: &Symbol) -> bool {
 /// A method for people: `com.acme.Main.run(int, String[])`.
 pub fn readable(symbol: &Symbol) -> String {
     let native = if symbol.native { " (native)" } else { "" };
-    format!("{}.{}{}{native}", symbol.class, symbol.method, parameters(&symbol.descriptor))
+    printable(&format!("{}.{}{}{native}", symbol.class, symbol.method, parameters(&symbol.descriptor))).into_owned()
 }
 
 /// A share in percent, one digit after the point.

@@ -3,22 +3,28 @@
 use super::{Loaded, written};
 use crate::args::Flamegraph;
 use crate::metrics::columns;
-use crate::output::Output;
-use anyhow::{Result, bail};
+use crate::output::{self, Output};
+use crate::progress::Progress;
+use anyhow::{Context, Result};
+use cprof_compare::metric::find;
 use cprof_profile::metrics::Metric;
 use cprof_views::forest::Forest;
 use cprof_views::svg::{self, Costs, Picture};
 
 /// Draws the picture.
 pub fn flamegraph(args: &Flamegraph) -> Result<()> {
-    let after = Loaded::new(&args.part, &args.on)?;
-    let before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on)).transpose()?;
+    output::spares(&args.output, [&args.part.file].into_iter().chain(&args.diff))?;
+    let mut after = Loaded::new(&args.part, &args.on)?;
+    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on)).transpose()?;
     let metric_after = metric(&after, args.metric.as_deref())?;
     let metric_before = before.as_ref().map(|b| metric(b, Some(&metric_after.name))).transpose()?;
+    let progress = Progress::start(format!("drawing {}", args.output.display()));
     // Call sites are not told apart: a flame graph is of methods.
     let mut forest = Forest::new(false);
     let places_after = forest.add(&after.view.symbols, &after.view.tree);
     let places_before = before.as_ref().map(|b| forest.add(&b.view.symbols, &b.view.tree));
+    after.view.forget_tree();
+    before.iter_mut().for_each(|b| b.view.forget_tree());
     let contexts = forest.arrange();
     let own_after = contexts.column(&contexts.positions(&places_after), &metric_after.own);
     let own_before = places_before.zip(metric_before).map(|(p, m)| contexts.column(&contexts.positions(&p), &m.own));
@@ -34,6 +40,7 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
         Picture { title: &title, about: &about, metric: &metric_after.name, reverse: args.reverse, min_width: args.min_width };
     let mut out = Output::create(&args.output)?;
     svg::write(&picture, &contexts, Costs { after: &own_after, before: own_before.as_deref() }, &mut out)?;
+    drop(progress);
     written(&args.output, out, &metric_after.name)
 }
 
@@ -41,11 +48,7 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
 fn metric(loaded: &Loaded, name: Option<&str>) -> Result<Metric> {
     let name = name.map_or_else(|| loaded.metric(), str::to_owned);
     let mut all = columns(&loaded.view, &loaded.view.tree, &loaded.processors);
-    match all.iter().position(|m| m.name == name) {
-        Some(at) => Ok(all.swap_remove(at)),
-        None => {
-            let names: Vec<&str> = all.iter().map(|m| m.name.as_str()).collect();
-            bail!("{} has no metric {name}; it has {}", loaded.view.file, names.join(", "))
-        }
-    }
+    let name = find(all.iter(), &name).with_context(|| loaded.view.file.clone())?.name.clone();
+    all.retain(|m| m.name == name);
+    all.pop().context("the metric is one of those")
 }

@@ -5,7 +5,8 @@ use super::{Loaded, written};
 use crate::args::Html;
 use crate::date::utc;
 use crate::metrics::columns;
-use crate::output::Output;
+use crate::output::{self, Output};
+use crate::progress::Progress;
 use anyhow::Result;
 use cprof_profile::metrics::Metric;
 use cprof_profile::names::{dotted, thousands};
@@ -18,8 +19,13 @@ const MOST_LABELS: usize = 100;
 
 /// Writes the page.
 pub fn html(args: &Html) -> Result<()> {
-    let after = Loaded::new(&args.part, &args.on)?;
-    let before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on)).transpose()?;
+    output::spares(&args.output, [&args.part.file].into_iter().chain(&args.diff))?;
+    let mut after = Loaded::new(&args.part, &args.on)?;
+    // The page is made of trees of its own, one for each label.
+    after.view.forget_tree();
+    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on)).transpose()?;
+    before.iter_mut().for_each(|b| b.view.forget_tree());
+    let progress = Progress::start(format!("writing {}", args.output.display()));
     let mut facts = facts(&after, before.as_ref(), args);
     let common = common(&after, before.as_ref(), &mut facts.notes);
     facts.metric =
@@ -34,6 +40,7 @@ pub fn html(args: &Html) -> Result<()> {
     codes(&after, &args.source, &mut facts.notes)?.into_iter().for_each(|code| page.add_code(code));
     let mut out = Output::create(&args.output)?;
     page.write(&facts, &mut out)?;
+    drop(progress);
     written(&args.output, out, &format!("{} contexts", thousands(after.view.totals.contexts)))
 }
 
@@ -94,8 +101,7 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
 /// Names and units of the metrics that both profiles have; the others are noted.
 fn common(after: &Loaded, before: Option<&Loaded>, notes: &mut Vec<String>) -> Vec<(String, &'static str)> {
     let names = |loaded: &Loaded| -> Vec<(String, &'static str)> {
-        let empty = Tree::new(&loaded.view.profile, &loaded.view.symbols, &loaded.view.measures, &loaded.view.natives, |_| false);
-        columns(&loaded.view, &empty, &loaded.processors).into_iter().map(|m| (m.name, m.unit)).collect()
+        columns(&loaded.view, &loaded.view.tree, &loaded.processors).into_iter().map(|m| (m.name, m.unit)).collect()
     };
     let mut all = names(after);
     if let Some(before) = before {

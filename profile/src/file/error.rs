@@ -81,16 +81,17 @@ pub struct WriteError {
 
 impl WriteError {
     pub(super) fn new(path: PathBuf, error: io::Error) -> WriteError {
-        let way_out = match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                "free some space, or name a file on another disk with out="
-            }
-            io::ErrorKind::NotFound => "create the directory, or name another file with out=",
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                "name a file in a writable directory with out="
-            }
-            _ => "name another file with out=",
-        };
+        let way_out = way_out(&error);
         WriteError { path, error, way_out }
+    }
+}
+
+/// What to do about a file that cannot be written.
+pub fn way_out(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space, or name a file on another disk",
+        io::ErrorKind::NotFound => "create the directory, or name another file",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "name a file in a writable directory",
+        _ => "name another file",
     }
 }

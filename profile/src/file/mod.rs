@@ -6,7 +6,7 @@ mod header;
 mod reader;
 mod writer;
 
-pub use error::{ReadError, WriteError};
+pub use error::{ReadError, WriteError, way_out};
 pub use header::{FORMAT, VERSION};
 pub use reader::{read, read_from};
 pub(crate) use writer::write_packed;

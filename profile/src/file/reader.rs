@@ -17,8 +17,11 @@ use zip::ZipArchive;
 pub fn read(path: &Path) -> Result<Profile, ReadError> {
     let io = |error| ReadError::Io { path: path.to_owned(), error };
     let file = File::open(path).map_err(io)?;
-    if file.metadata().map_err(io)?.is_dir() {
-        return Err(ReadError::Foreign { path: path.to_owned(), found: "it is a directory".into() });
+    let kind = file.metadata().map_err(io)?;
+    if !kind.is_file() {
+        let what =
+            if kind.is_dir() { "it is a directory" } else { "it is a pipe or a device, and profiles are read back and forth" };
+        return Err(ReadError::Foreign { path: path.to_owned(), found: what.into() });
     }
     read_from(BufReader::new(file), path)
 }

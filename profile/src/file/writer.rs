@@ -6,7 +6,7 @@ use super::header::{ENTRY, Header};
 use crate::model::{Profile, level_number};
 use rustc_hash::FxHashMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Seek, Write};
+use std::io::{self, BufWriter, Cursor, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Up to so many bytes of classes are not compressed: that takes 12 ms for the 3 MB of a program that does next to nothing, an
@@ -15,7 +15,8 @@ const STORED_CLASSES: usize = 4 << 20;
 
 const COUNTERS: &str = "nodes/counters.leb128";
 
-/// Writes a profile to a temporary name beside `path`, then renames it. Answers the file's size.
+/// Writes a profile to a temporary name beside `path`, then renames it; devices and pipes, which nothing may replace, are written to. Answers
+/// the number of bytes.
 pub fn write(path: &Path, profile: &Profile) -> Result<u64, WriteError> {
     write_as(path, profile, Counters::Plain(&profile.nodes.counters))
 }
@@ -27,6 +28,10 @@ pub(crate) fn write_packed(path: &Path, profile: &Profile, counters: &[u8]) -> R
 
 fn write_as(path: &Path, profile: &Profile, counters: Counters<'_>) -> Result<u64, WriteError> {
     let fail = |e| WriteError::new(path.to_owned(), e);
+    // Links are replaced, not followed: agents of privileged programs write to directories where others may put one.
+    if path.symlink_metadata().is_ok_and(|m| !m.is_file() && !m.is_dir() && !m.is_symlink()) {
+        return write_within(path, profile, counters).map_err(fail);
+    }
     let (temporary, file) = temporary(path).map_err(fail)?;
     let written = (|| {
         let out = write_entries(BufWriter::with_capacity(1 << 20, file), profile, counters)?;
@@ -39,6 +44,13 @@ fn write_as(path: &Path, profile: &Profile, counters: Counters<'_>) -> Result<u6
         let _ = fs::remove_file(&temporary);
         fail(e)
     })
+}
+
+/// A zip cannot be written from front to end, so it is complete before the first byte of it goes anywhere.
+fn write_within(path: &Path, profile: &Profile, counters: Counters<'_>) -> io::Result<u64> {
+    let bytes = write_entries(Cursor::new(Vec::new()), profile, counters)?.into_inner();
+    OpenOptions::new().write(true).open(path)?.write_all(&bytes)?;
+    Ok(bytes.len() as u64)
 }
 
 fn temporary(path: &Path) -> io::Result<(PathBuf, File)> {

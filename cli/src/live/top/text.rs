@@ -1,5 +1,6 @@
 //! Names and numbers in columns.
 
+use crate::style::printable;
 use cprof_profile::recording::rates::MethodName;
 
 /// A method in at most so many characters: first the parameters go, then package names become letters, then packages go,
@@ -15,11 +16,12 @@ pub fn method(name: &MethodName, width: usize) -> String {
         format!("{simple}.{method}(…)"),
     ];
     let fits = |text: &&String| text.chars().count() <= width;
-    shorter.iter().find(fits).cloned().unwrap_or_else(|| cut(&shorter[3], width))
+    cut(shorter.iter().find(fits).unwrap_or(&shorter[3]), width)
 }
 
 /// A text in at most so many characters, with `…` for what is missing at its end.
 pub fn cut(text: &str, width: usize) -> String {
+    let text = &*printable(text);
     if text.chars().count() <= width {
         return text.to_owned();
     }

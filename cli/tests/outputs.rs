@@ -1,0 +1,177 @@
+//! Where commands write, and what may be in it: closed pipes, files that are read, names that would control a terminal.
+
+use cprof_profile::model::Profile;
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn folder(change: impl Fn(&mut Profile)) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut profile = cprof_synthetic::demo().profile(&[]);
+    change(&mut profile);
+    for name in ["a.cprof", "b.cprof"] {
+        cprof_profile::file::write(&folder.path().join(name), &profile).unwrap();
+    }
+    fs::write(folder.path().join("budget.toml"), "[[budget]]\nmethod = \"demo.Main.*\"\nlimits = [\"own bytecodes < 3\"]")
+        .unwrap();
+    folder
+}
+
+fn command(folder: &Path, line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cprof"));
+    command.args(line.split_whitespace()).current_dir(folder);
+    command
+}
+
+fn run(folder: &Path, line: &str) -> Output {
+    command(folder, line).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Every command that shows or writes something of a profile.
+const COMMANDS: [&str; 23] = [
+    "report a.cprof",
+    "report a.cprof --format csv",
+    "report a.cprof --format json",
+    "report a.cprof --tree",
+    "report a.cprof --threads",
+    "report a.cprof --coverage",
+    "annotate a.cprof demo.*",
+    "histogram a.cprof",
+    "histogram a.cprof --by method",
+    "histogram a.cprof --by line",
+    "diff a.cprof b.cprof",
+    "diff a.cprof b.cprof --by context --format csv",
+    "overlap a.cprof b.cprof",
+    "flamegraph a.cprof -o -",
+    "html a.cprof -o -",
+    "export a.cprof --format pprof -o -",
+    "export a.cprof --format collapsed -o -",
+    "export a.cprof --format callgrind -o -",
+    "export a.cprof --format speedscope -o -",
+    "export a.cprof --format chrome -o -",
+    "export a.cprof --format csv -o -",
+    "export a.cprof --format json -o -",
+    "merge a.cprof b.cprof --quiet -o -",
+];
+
+#[test]
+fn whoever_stops_reading_has_seen_enough() {
+    // More than any buffer on the way holds.
+    let folder = folder(|p| p.methods.iter_mut().for_each(|m| m.name = "long".repeat(500_000)));
+    for line in COMMANDS {
+        let mut child = command(folder.path(), line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()), "{line}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_said_with_what_was_written() {
+    let folder = folder(|_| {});
+    for line in COMMANDS {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output =
+            command(folder.path(), line).stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert!(error.contains("cannot be written: ") && error.contains("No space left on device"), "{line}: {error}");
+    }
+}
+
+#[test]
+fn what_is_read_is_not_written_over() {
+    let folder = folder(|_| {});
+    let before = fs::read(folder.path().join("a.cprof")).unwrap();
+    for line in [
+        "flamegraph a.cprof -o a.cprof",
+        "flamegraph b.cprof --diff a.cprof -o ./a.cprof",
+        "html a.cprof -o a.cprof",
+        "html b.cprof --diff a.cprof -o a.cprof",
+        "export a.cprof --format csv -o a.cprof",
+        "check a.cprof --budget budget.toml -o a.cprof",
+        "check b.cprof --baseline a.cprof --budget budget.toml -o a.cprof",
+        "check a.cprof --budget budget.toml -o budget.toml",
+        "merge a.cprof b.cprof -o a.cprof",
+    ] {
+        let output = run(folder.path(), line);
+        let (code, error) = (output.status.code().unwrap_or(0), text(&output.stderr));
+        assert!(
+            code != 0 && (error.contains("is read, and would be written over") || error.contains("and the one to write")),
+            "{line}: {error}"
+        );
+    }
+    assert!(fs::read(folder.path().join("a.cprof")).unwrap() == before);
+    assert!(fs::read_to_string(folder.path().join("budget.toml")).unwrap().starts_with("[[budget]]"));
+}
+
+#[test]
+fn sums_go_to_pipes_and_through_links() {
+    let folder = folder(|_| {});
+    let path = |name: &str| folder.path().join(name);
+    assert!(run(folder.path(), "merge a.cprof b.cprof --quiet -o all.cprof").status.success());
+    let all = fs::read(path("all.cprof")).unwrap();
+    let piped = run(folder.path(), "merge a.cprof b.cprof -o -");
+    assert_eq!(piped.stdout, all);
+    let said = text(&piped.stderr);
+    assert!(said.contains("cprof: merged 2 runs into - (") && said.ends_with("6 contexts)\n"), "{said}");
+
+    fs::write(path("linked"), "old").unwrap();
+    std::os::unix::fs::symlink("linked", path("link")).unwrap();
+    assert!(run(folder.path(), "merge a.cprof b.cprof --quiet -o link").status.success());
+    assert!(path("link").is_symlink() && fs::read(path("linked")).unwrap() == all);
+
+    assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+    let reader = Command::new("cat").arg(path("pipe")).stdout(Stdio::piped()).spawn().unwrap();
+    assert!(run(folder.path(), "merge a.cprof b.cprof --quiet -o pipe").status.success());
+    assert_eq!(reader.wait_with_output().unwrap().stdout, all);
+    assert!(path("pipe").symlink_metadata().unwrap().file_type().is_fifo(), "nothing has taken its place");
+    let read = run(folder.path(), "report /dev/null");
+    assert_eq!(read.status.code(), Some(1));
+    assert!(text(&read.stderr).contains("it is a pipe or a device"), "{}", text(&read.stderr));
+}
+
+#[test]
+fn profiles_are_written_into_pipes() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = Command::new("cat").arg(&pipe).stdout(Stdio::piped()).spawn().unwrap();
+    let profile = cprof_synthetic::demo().profile(&[]);
+    let size = cprof_profile::file::write(&pipe, &profile).unwrap();
+    let bytes = reader.wait_with_output().unwrap().stdout;
+    assert_eq!(bytes.len() as u64, size);
+    assert!(pipe.symlink_metadata().unwrap().file_type().is_fifo());
+    assert!(cprof_profile::file::read_from(std::io::Cursor::new(bytes), &pipe).unwrap() == profile);
+}
+
+#[test]
+fn names_do_not_control_the_terminal() {
+    let hostile = "\n\r\u{1b}[2J\0\u{9b}é";
+    let folder = folder(|p| {
+        p.methods.iter_mut().for_each(|m| m.name.push_str(hostile));
+        p.classes.iter_mut().for_each(|c| c.source_file.push_str(hostile));
+        p.threads.iter_mut().for_each(|t| t.name.push_str(hostile));
+        p.gaps.iter_mut().for_each(|g| g.class.push_str(hostile));
+        p.natives.iter_mut().for_each(|n| n.name.push_str(hostile));
+        p.warnings.push(hostile.to_owned());
+        p.run.main_class.push_str(hostile);
+        p.run.options.push_str(hostile);
+        p.run.jvm_vendor.push_str(hostile);
+    });
+    let as_text =
+        |line: &&str| !["csv", "json", "flamegraph", "html", "export", "merge"].iter().any(|other| line.contains(other));
+    for line in COMMANDS.into_iter().filter(as_text).chain(["diff a.cprof b.cprof --by context"]) {
+        let output = run(folder.path(), line);
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        let all = text(&output.stdout) + &text(&output.stderr);
+        let control = all.lines().find(|line| line.contains(|c: char| c.is_control()));
+        assert_eq!(control, None, "{line}");
+        assert!(!all.lines().any(|line| line.starts_with("\\r")), "{line}: a name goes on in another line\n{all}");
+    }
+}
