@@ -1,9 +1,12 @@
 //! The commands in the documentation do what it says: every block fenced as `sh` is run, page by page.
 //!
 //! A page's blocks share one directory and run in order, with `cprof`, `java` and `javac` on the path and links to the folders of the repository that
-//! readers have. A block must succeed, or end with the code that its fence names: ```` ```sh exit=1 ````.
+//! readers have. A block must succeed, or end with the code that its fence names: ```` ```sh exit=1 ````. Where it says 4711, that is the id of a JVM
+//! that the test starts: ```` ```sh server ```` with cprof in it, ```` ```sh attach ```` without, ```` ```sh killed ```` when the first has been killed. A block
+//! ```` ```sh repository ```` is run where the sources are, with the page's own `app.cprof`.
 
-use cprof_tests::jdk::{self, Jdk};
+use cprof_tests::live::{Workers, recording};
+use cprof_tests::run::{Bench, benches};
 use cprof_tests::{OrFail, build};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -14,13 +17,34 @@ use std::process::Command;
 const FOLDERS: [&str; 4] = ["examples", "targets", "tests", "scripts"];
 
 /// Pages that show how something is done, which must have something to run.
-const TASKS: [&str; 8] =
-    ["profile.md", "annotate.md", "ci.md", "compare.md", "cross-profiling.md", "export.md", "fleet.md", "views.md"];
+const TASKS: [&str; 10] = [
+    "profile.md",
+    "report.md",
+    "servers.md",
+    "annotate.md",
+    "ci.md",
+    "compare.md",
+    "cross-profiling.md",
+    "export.md",
+    "fleet.md",
+    "views.md",
+];
+
+/// Where a block is run, and what beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Alone,
+    Repository,
+    Server,
+    Attach,
+    Killed,
+}
 
 /// A block of a page.
 struct Block {
     line: usize,
     exit: i32,
+    stage: Stage,
     text: String,
 }
 
@@ -36,8 +60,18 @@ fn blocks(page: &str) -> Vec<Block> {
         match fence {
             Some("") if within => within = false,
             Some(kind) if kind == "sh" || kind.starts_with("sh ") => {
-                let exit = kind.strip_prefix("sh exit=").map_or(0, |code| code.parse().or_fail(format_args!("line {}", i + 1)));
-                blocks.push(Block { line: i + 1, exit, text: String::new() });
+                let (mut exit, mut stage) = (0, Stage::Alone);
+                for word in kind.split_whitespace().skip(1) {
+                    match (word, word.strip_prefix("exit=")) {
+                        (_, Some(code)) => exit = code.parse().or_fail(format_args!("line {}", i + 1)),
+                        ("repository", _) => stage = Stage::Repository,
+                        ("server", _) => stage = Stage::Server,
+                        ("attach", _) => stage = Stage::Attach,
+                        ("killed", _) => stage = Stage::Killed,
+                        _ => panic!("line {}: {word} is no word of a fence", i + 1),
+                    }
+                }
+                blocks.push(Block { line: i + 1, exit, stage, text: String::new() });
                 within = true;
             }
             None if within => {
@@ -51,7 +85,48 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-fn run(page: &Path, blocks: &[Block], jdk: &Jdk) {
+/// The JVMs that a page speaks of, started when they are first needed.
+#[derive(Default)]
+struct Servers {
+    recorded: Option<Workers>,
+    plain: Option<Workers>,
+    /// Process id of the one that was killed.
+    killed: Option<u32>,
+}
+
+impl Servers {
+    /// Process id of the one that a block is about.
+    fn pid(&mut self, stage: Stage, bench: &Bench, directory: &Path) -> Option<u32> {
+        let start = |agent: Option<&str>| Workers::start(bench, agent, &[], &[]).started();
+        // A profile at the end of a JVM that is not killed would be one in the sources.
+        let options = format!("quiet,out={}", directory.join("server.cprof").display());
+        match stage {
+            Stage::Alone | Stage::Repository => None,
+            Stage::Server => Some(self.recorded.get_or_insert_with(|| start(Some(&options))).pid()),
+            Stage::Attach => Some(self.plain.get_or_insert_with(|| start(None)).pid()),
+            Stage::Killed => {
+                if let Some(recorded) = self.recorded.take() {
+                    self.killed = Some(recorded.pid());
+                    recorded.kill();
+                }
+                self.killed
+            }
+        }
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        let pids = [self.killed, self.recorded.as_ref().map(Workers::pid), self.plain.as_ref().map(Workers::pid)];
+        self.recorded.take().into_iter().chain(self.plain.take()).for_each(drop);
+        // What they leave in shared memory is not for anybody after the test.
+        pids.into_iter().flatten().filter_map(recording).for_each(|left| drop(fs::remove_dir_all(left)));
+    }
+}
+
+fn run(page: &Path, blocks: &[Block], bench: &Bench) {
+    let jdk = &bench.jdk;
+    let mut servers = Servers::default();
     let name = page.file_stem().unwrap_or_default().to_string_lossy();
     let directory = build::fresh(&format!("docs-{name}-{}", jdk.feature));
     for folder in FOLDERS {
@@ -60,8 +135,16 @@ fn run(page: &Path, blocks: &[Block], jdk: &Jdk) {
     let commands = build::cprof().parent().expect("it is in a directory").to_owned();
     let path = format!("{}:{}:{}", commands.display(), jdk.home.join("bin").display(), std::env::var("PATH").or_fail("PATH"));
     for block in blocks {
+        let text = match servers.pid(block.stage, bench, &directory) {
+            Some(pid) => block.text.replace("4711", &pid.to_string()),
+            None if block.stage == Stage::Repository => {
+                block.text.replace("app.cprof", &directory.join("app.cprof").display().to_string())
+            }
+            None => block.text.clone(),
+        };
         let mut bash = Command::new("bash");
-        bash.args(["-euo", "pipefail", "-c", &block.text]).current_dir(&directory);
+        bash.args(["-euo", "pipefail", "-c", &text]);
+        bash.current_dir(if block.stage == Stage::Repository { root() } else { directory.clone() });
         bash.env("PATH", &path).env("JAVA_HOME", &jdk.home).env("CPROF_AGENT", build::agent());
         let output = bash.output().or_fail("starting bash");
         assert_eq!(
@@ -84,6 +167,7 @@ fn the_commands_in_the_documentation_work() {
     let mut pages: Vec<PathBuf> = fs::read_dir(&docs).or_fail(docs.display()).flatten().map(|e| e.path()).collect();
     pages.retain(|p| p.extension().is_some_and(|e| e == "md"));
     pages.sort();
+    let benches = benches();
     for task in TASKS {
         assert!(pages.iter().any(|p| p.ends_with(task)), "docs/{task} is not there");
     }
@@ -92,14 +176,14 @@ fn the_commands_in_the_documentation_work() {
         let task = TASKS.iter().any(|t| page.ends_with(t));
         assert!(!task || !blocks.is_empty(), "{} has no block fenced as sh", page.display());
         if !blocks.is_empty() {
-            jdk::all().iter().for_each(|jdk| run(&page, &blocks, jdk));
+            benches.iter().for_each(|bench| run(&page, &blocks, bench));
         }
     }
 }
 
 #[test]
 fn blocks_are_found() {
-    let found = blocks("a\n```sh\nx\n  y\n```\n```\nno\n```\n   ```sh exit=3\n   z\n   ```\n```text\nno\n```\n");
-    let found: Vec<_> = found.iter().map(|b| (b.line, b.exit, b.text.as_str())).collect();
-    assert_eq!(found, [(2, 0, "x\ny\n"), (9, 3, "z\n")]);
+    let found = blocks("a\n```sh\nx\n  y\n```\n```\nno\n```\n   ```sh server exit=3\n   z\n   ```\n```text\nno\n```\n");
+    let found: Vec<_> = found.iter().map(|b| (b.line, b.exit, b.stage, b.text.as_str())).collect();
+    assert_eq!(found, [(2, 0, Stage::Alone, "x\ny\n"), (9, 3, Stage::Server, "z\n")]);
 }
