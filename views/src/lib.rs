@@ -8,3 +8,4 @@ mod colour;
 pub mod forest;
 pub mod page;
 pub mod svg;
+pub mod xml;

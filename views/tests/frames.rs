@@ -100,5 +100,5 @@ fn a_picture_of_nothing_and_of_hostile_names() {
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains("empty.cprof: 0 bytecodes"));
     assert_eq!((text.matches("<script>").count(), text.matches("</svg>").count()), (1, 1));
-    assert!(text.contains("]]&gt;&lt;/svg&gt;&lt;script&gt;\u{fffd}&amp;&quot;"));
+    assert!(text.contains("]]&gt;&lt;/svg&gt;&lt;script&gt;\\u{1}&amp;&quot;"));
 }

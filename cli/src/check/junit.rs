@@ -3,7 +3,7 @@
 use super::Report;
 use super::formats::{context, message};
 use cprof_compare::budget::Outcome;
-use std::fmt::Write as _;
+use cprof_views::xml::escaped;
 use std::io::{self, Write};
 
 /// Writes a test suite.
@@ -39,35 +39,4 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "    <system-out>{}</system-out>", escaped(&report.notes.join("\n")))?;
     }
     writeln!(out, "  </testsuite>\n</testsuites>")
-}
-
-/// Text for an attribute or an element; what XML 1.0 has no way to say (§2.2) is `\u{…}`.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' => out.push_str("&#10;"),
-            '\t' => out.push_str("&#9;"),
-            '\r' => out.push_str("&#13;"),
-            c if c < ' ' || matches!(c, '\u{FFFE}' | '\u{FFFF}') => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c)); // a String takes everything
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::escaped;
-
-    #[test]
-    fn everything_can_be_said_in_xml() {
-        assert_eq!(escaped("a<b>&\"\n\u{1}\u{FFFF}é"), "a&lt;b&gt;&amp;&quot;&#10;\\u{1}\\u{ffff}é");
-    }
 }

@@ -1,5 +1,6 @@
 //! Speedups as a picture: an SVG file with a bar for each configuration.
 
+use cprof_views::xml::escaped;
 use std::fmt::Write;
 
 /// A configuration.
@@ -93,10 +94,6 @@ fn step(range: f64) -> f64 {
     let magnitude = 10f64.powf(rough.log10().floor());
     let round = [1.0, 2.0, 5.0].into_iter().find(|r| r * magnitude >= rough).unwrap_or(10.0);
     round * magnitude
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

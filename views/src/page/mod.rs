@@ -6,6 +6,7 @@
 mod pack;
 
 use crate::forest::{Forest, Places};
+use crate::xml::escaped;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cprof_profile::metrics::Metric;
@@ -320,11 +321,6 @@ impl<'a, W: Write> Parts<'a, W> {
     fn finish(self) -> io::Result<()> {
         self.out.write_all(self.rest.as_bytes())
     }
-}
-
-/// Text within HTML.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub use frames::{Costs, Frame, Frames, callees, callers};
 
 use crate::colour;
 use crate::forest::Arranged;
+use crate::xml::escaped;
 use cprof_profile::names::{parameters, thousands};
 use cprof_profile::tree::Symbol;
 use std::borrow::Cow;
@@ -55,14 +56,14 @@ pub fn write(picture: &Picture<'_>, contexts: &Arranged, costs: Costs<'_>, out: 
     writeln!(
         out,
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="group" aria-label="Flame graph of {}">"#,
-        text(picture.title)
+        escaped(picture.title)
     )?;
     writeln!(out, "<style>{STYLE}</style>")?;
     writeln!(out, r#"<rect class="paper" width="100%" height="100%"/>"#)?;
-    writeln!(out, r#"<text class="title" x="{MARGIN}" y="24">{}</text>"#, text(picture.title))?;
-    writeln!(out, r#"<text class="about" x="{MARGIN}" y="42">{}</text>"#, text(&about(picture, whole)))?;
+    writeln!(out, r#"<text class="title" x="{MARGIN}" y="24">{}</text>"#, escaped(picture.title))?;
+    writeln!(out, r#"<text class="about" x="{MARGIN}" y="42">{}</text>"#, escaped(&about(picture, whole)))?;
     let said = said(picture, contexts, costs, &frames, whole);
-    writeln!(out, r#"<text class="about" x="{MARGIN}" y="58">{}</text>"#, text(&said))?;
+    writeln!(out, r#"<text class="about" x="{MARGIN}" y="58">{}</text>"#, escaped(&said))?;
     writeln!(out, r#"<text id="detail" class="about" x="{MARGIN}" y="76"> </text>"#)?;
     // What is no browser leaves this out.
     writeln!(
@@ -142,13 +143,13 @@ fn write_frame(
         frame.x,
         frame.cost,
         frame.depth,
-        text(&label),
-        text(&title),
+        escaped(&label),
+        escaped(&title),
         ROW - 1
     )?;
     let room = ((width - 6.0) / CHARACTER).floor().max(0.0) as usize;
     if room >= 3 {
-        write!(out, r#"<text x="{:.2}" y="{}">{}</text>"#, x + 3.0, y + 12, text(&cut(&label, room)))?;
+        write!(out, r#"<text x="{:.2}" y="{}">{}</text>"#, x + 3.0, y + 12, escaped(&cut(&label, room)))?;
     }
     writeln!(out, "</g>")
 }
@@ -189,21 +190,4 @@ fn change(before: u64, after: u64) -> String {
         (_, 0) => "gone".into(),
         (b, a) => format!("{:+.1}%", (a as f64 - b as f64) * 100.0 / b as f64),
     }
-}
-
-/// Text within XML: marked characters escaped, those that XML does not have replaced.
-fn text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' => out.push_str("&#10;"),
-            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }
