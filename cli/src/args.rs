@@ -14,8 +14,10 @@ pub use live::{Attach, Clean, Detach, List, Recover, Snapshot, Top};
 pub use merge::Merge;
 pub use views::{Flamegraph, Html};
 
+use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cprof_profile::cache::CacheSpec;
+use cprof_profile::cycles::Options;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -242,6 +244,37 @@ pub struct Part {
     pub thread: Option<String>,
 }
 
+/// How a processor is evaluated, whichever it is.
+#[derive(Debug, Args, Default, Clone)]
+pub struct Evaluating {
+    /// Another value for a parameter of the model, as rws=3; may be given several times
+    #[arg(long, value_name = "NAME=NUMBER", value_parser = setting)]
+    pub set: Vec<(String, i64)>,
+    /// Leave out what calls by the JVM and by native code (class initialisers, reflection) cost
+    #[arg(long)]
+    pub no_upcalls: bool,
+    /// Leave out what bytecodes that throw cost
+    #[arg(long)]
+    pub no_exceptions: bool,
+}
+
+impl Evaluating {
+    /// With a method cache.
+    pub fn options(&self, cache: CacheSpec) -> Options {
+        Options { cache: Some(cache), without_upcalls: self.no_upcalls, without_exceptions: self.no_exceptions }
+    }
+
+    /// Refuses options that need a processor, of which there is none.
+    pub fn refuse_without_processor(&self, caches: usize) -> Result<()> {
+        if caches > 0 || !self.set.is_empty() || self.no_upcalls || self.no_exceptions {
+            bail!(
+                "--cache, --set, --no-upcalls and --no-exceptions belong to a processor; name one with --target (cprof targets lists them)"
+            );
+        }
+        Ok(())
+    }
+}
+
 /// A processor to evaluate on.
 #[derive(Debug, Args, Default)]
 #[command(next_help_heading = "Processor")]
@@ -252,15 +285,9 @@ pub struct OnTarget {
     /// Its method cache, as 4k/16, lru:4k/16@shared, ideal or none [default: the model's own]
     #[arg(long, value_name = "CACHE")]
     pub cache: Option<CacheSpec>,
-    /// Another value for a parameter of the model, as rws=3; may be given several times
-    #[arg(long, value_name = "NAME=NUMBER", value_parser = setting)]
-    pub set: Vec<(String, i64)>,
-    /// Leave out what calls by the JVM and by native code (class initialisers, reflection) cost
-    #[arg(long)]
-    pub no_upcalls: bool,
-    /// Leave out what bytecodes that throw cost
-    #[arg(long)]
-    pub no_exceptions: bool,
+    /// How.
+    #[command(flatten)]
+    pub how: Evaluating,
 }
 
 /// Processors to evaluate on, for tools that show several numbers.
@@ -273,22 +300,9 @@ pub struct Processors {
     /// With this method cache; may be given several times [default: all that were simulated]
     #[arg(long, value_name = "CACHE")]
     pub cache: Vec<CacheSpec>,
-    /// Another value for a parameter of the models, as rws=3; may be given several times
-    #[arg(long, value_name = "NAME=NUMBER", value_parser = setting)]
-    pub set: Vec<(String, i64)>,
-    /// Leave out what calls by the JVM and by native code (class initialisers, reflection) cost
-    #[arg(long)]
-    pub no_upcalls: bool,
-    /// Leave out what bytecodes that throw cost
-    #[arg(long)]
-    pub no_exceptions: bool,
-}
-
-impl Processors {
-    /// Options that need a processor were given.
-    pub fn is_given(&self) -> bool {
-        !self.cache.is_empty() || !self.set.is_empty() || self.no_upcalls || self.no_exceptions
-    }
+    /// How.
+    #[command(flatten)]
+    pub how: Evaluating,
 }
 
 /// `cprof targets`.

@@ -1,9 +1,9 @@
 //! The numbers of a view as columns: what it counted, and its cycles on several processors with several caches.
 
-use crate::args::Processors;
+use crate::args::{Evaluating, Processors};
 use crate::report::processor::model;
 use crate::report::view::View;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{self, Options, evaluate};
 use cprof_profile::metrics::{self, Metric};
@@ -47,28 +47,26 @@ pub fn processors(view: &View, on: &Processors) -> Result<Vec<OnProcessor>> {
     let recorded = Some(&profile.run.target).filter(|name| on.target.is_empty() && !name.is_empty());
     let mut targets: Vec<&String> = on.target.iter().chain(recorded).collect();
     targets.dedup();
-    if targets.is_empty() && on.is_given() {
-        bail!(
-            "--cache, --set, --no-upcalls and --no-exceptions belong to a processor; name one with --target (cprof targets lists them)"
-        );
+    if targets.is_empty() {
+        on.how.refuse_without_processor(on.cache.len())?;
     }
     for target in targets {
-        let model = model(target, &on.set)?;
+        let model = model(target, &on.how.set)?;
         let mut caches = if on.cache.is_empty() { profile.caches.clone() } else { on.cache.clone() };
         if caches.is_empty() {
             caches.push(model.cache());
         }
         for cache in caches {
-            all.push(evaluated(view, &model, cache, on)?);
+            all.push(evaluated(view, &model, cache, &on.how)?);
         }
     }
     Ok(all)
 }
 
-/// Evaluates a profile on a processor with a cache; of `on` only what does not choose these.
-pub fn evaluated(view: &View, model: &Model, cache: CacheSpec, on: &Processors) -> Result<OnProcessor> {
-    let settings: String = on.set.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-    let options = Options { cache: Some(cache), without_upcalls: on.no_upcalls, without_exceptions: on.no_exceptions };
+/// Evaluates a profile on a processor with a cache.
+pub fn evaluated(view: &View, model: &Model, cache: CacheSpec, how: &Evaluating) -> Result<OnProcessor> {
+    let settings: String = how.set.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    let options = how.options(cache);
     let evaluation = evaluate(&view.profile, &view.measures, &view.natives, model, &options)
         .with_context(|| format!("{}: target {}, cache {cache}", view.file, model.name()))?;
     let name = format!("{}{settings}", model.name());

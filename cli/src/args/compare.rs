@@ -1,6 +1,6 @@
 //! Options of the commands that compare profiles, with each other or with budgets.
 
-use super::{Format, Part, Processors};
+use super::{Evaluating, Format, Part, Processors};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -127,15 +127,9 @@ pub struct Check {
     /// Where to write it; - is standard output
     #[arg(short = 'o', long = "out", value_name = "FILE", default_value = "-")]
     pub out: PathBuf,
-    /// Another value for a parameter of the processors in the budgets, as rws=3; may be given several times
-    #[arg(long, value_name = "NAME=NUMBER", value_parser = super::setting)]
-    pub set: Vec<(String, i64)>,
-    /// Leave out what calls by the JVM and by native code (class initialisers, reflection) cost in cycles
-    #[arg(long)]
-    pub no_upcalls: bool,
-    /// Leave out what bytecodes that throw cost in cycles
-    #[arg(long)]
-    pub no_exceptions: bool,
+    /// How the processors in the budgets are evaluated.
+    #[command(flatten)]
+    pub how: Evaluating,
 }
 
 /// Formats of `cprof check`.

@@ -3,7 +3,7 @@
 mod formats;
 mod junit;
 
-use crate::args::{Check, CheckFormat, Part, Processors};
+use crate::args::{Check, CheckFormat, Part};
 use crate::compare::doubts;
 use crate::metrics::{columns as numbers, evaluated};
 use crate::output::{self, Output};
@@ -135,15 +135,9 @@ fn on_processor(view: &View, processor: &str, args: &Check) -> Result<Metric> {
         Some((name, cache)) => (name, Some(cache.parse::<CacheSpec>()?)),
         None => (processor, None),
     };
-    let model = model(name.trim(), &args.set)?;
+    let model = model(name.trim(), &args.how.set)?;
     let cache = cache.unwrap_or_else(|| chosen_cache(&view.profile, &model));
-    let on = Processors {
-        set: args.set.clone(),
-        no_upcalls: args.no_upcalls,
-        no_exceptions: args.no_exceptions,
-        ..Processors::default()
-    };
-    let evaluated = evaluated(view, &model, cache, &on)?;
+    let evaluated = evaluated(view, &model, cache, &args.how)?;
     Ok(cycles(&view.tree, &evaluated.name, evaluated.cache, &evaluated.nodes))
 }
 

@@ -2,9 +2,9 @@
 
 use super::view::{Evaluated, share};
 use crate::args::OnTarget;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use cprof_profile::cache::CacheSpec;
-use cprof_profile::cycles::{Metrics, NotSimulated, Options, Outcomes, evaluate};
+use cprof_profile::cycles::{Metrics, NotSimulated, Outcomes, evaluate};
 use cprof_profile::measure::Measures;
 use cprof_profile::model::Profile;
 use cprof_profile::natives::NativeCalls;
@@ -24,14 +24,10 @@ pub fn model(name: &str, set: &[(String, i64)]) -> Result<Model> {
 pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives: &[NativeCalls]) -> Result<Option<Evaluated>> {
     let recorded = Some(&profile.run.target).filter(|name| !name.is_empty());
     let Some(name) = args.target.as_ref().or(recorded) else {
-        if args.cache.is_some() || !args.set.is_empty() || args.no_upcalls || args.no_exceptions {
-            bail!(
-                "--cache, --set, --no-upcalls and --no-exceptions belong to a processor; name one with --target (cprof targets lists them)"
-            );
-        }
+        args.how.refuse_without_processor(args.cache.iter().len())?;
         return Ok(None);
     };
-    let model = model(name, &args.set).map_err(|e| match args.target {
+    let model = model(name, &args.how.set).map_err(|e| match args.target {
         Some(_) => e,
         None => e.context(format!("the recording names the processor {name}; --target chooses another, --target bytecodes none")),
     })?;
@@ -39,7 +35,7 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
     // Who recorded for a processor with other caches than its own wants to see those.
     let simulated = profile.caches.first().filter(|_| args.target.is_none() && Outcomes::of(profile, own).is_err());
     let cache = args.cache.or(simulated.copied()).unwrap_or(own);
-    let options = Options { cache: Some(cache), without_upcalls: args.no_upcalls, without_exceptions: args.no_exceptions };
+    let options = args.how.options(cache);
     let evaluation = evaluate(profile, measures, natives, &model, &options).map_err(|e| hint(e.into(), profile, name))?;
     measures.processor = evaluation.nodes;
     Ok(Some(Evaluated { model, cache, notes: evaluation.notes, options }))
