@@ -213,6 +213,67 @@ fn budgets_hold_or_not() {
     );
 }
 
+/// The demo a thousand times over, with a method cache that missed so often when `work` returned. When it is called, loading so small
+/// a method costs nothing.
+fn missed(times: u64) -> Profile {
+    let mut profile = demo();
+    profile.nodes.counters.iter_mut().for_each(|c| *c *= 1000);
+    profile.departures.iter_mut().for_each(|d| d.count *= 1000);
+    let zeros = vec![0; profile.nodes.len()];
+    let mut returns = zeros.clone();
+    // The context of `work` on the main thread.
+    returns[2] = times;
+    profile.caches = vec!["4k/16".parse::<CacheSpec>().unwrap()];
+    profile.misses = vec![Misses { entry: zeros, returns }];
+    profile
+}
+
+/// Cycles of `work` on jop, as a report has them.
+fn reported_cycles(profile: &Path) -> u64 {
+    let report: Value = serde_json::from_str(&good(&["report", "--target", "jop", "--format", "json"], &[profile])).unwrap();
+    let work = report["methods"].as_array().unwrap().iter().find(|row| row["method"] == "work");
+    work.and_then(|work| work["cycles_total"].as_u64()).unwrap_or_else(|| panic!("no cycles of work in {report}"))
+}
+
+#[test]
+fn cycles_are_held_against_a_baseline() {
+    let folder = Folder::new();
+    let profile = |times: u64| folder.profile(&format!("{times}.cprof"), &missed(times));
+    let (base, one) = (profile(0), profile(1));
+    let cycles = reported_cycles(&base);
+    let each = reported_cycles(&one) - cycles;
+    assert!(each > 0 && each * 100 < cycles, "a miss costs {each} of {cycles} cycles");
+    // As many misses as two per cent have room for, and one more.
+    let most = cycles * 2 / 100 / each;
+    let budget = folder
+        .write("budget.toml", "[[budget]]\nmethod = 'demo.Main.work'\nlimits = ['cycles[jop] +2%', 'cycles[jop,4k/16] +2%']");
+    let options = ["check", "--baseline", base.to_str().unwrap(), "--budget", budget.to_str().unwrap(), "--format"];
+    for (times, code, outcome) in [(0, 0, "held"), (most, 0, "held"), (most + 1, 1, "exceeded")] {
+        let checked = profile(times);
+        let (exit, out, error) = cprof(&[&options[..], &["json"]].concat(), &[&checked]);
+        assert_eq!((exit, error.as_str()), (code, ""), "{times} misses: {out}");
+        let report: Value = serde_json::from_str(&out).unwrap();
+        let limits = report["limits"].as_array().unwrap();
+        assert_eq!(limits.len(), 2, "{out}");
+        for limit in limits {
+            assert_eq!(
+                (limit["outcome"].as_str(), limit["value"].as_u64()),
+                (Some(outcome), Some(cycles + times * each)),
+                "{out}"
+            );
+            if outcome == "exceeded" {
+                assert_eq!(limit["baseline"], cycles, "{out}");
+            }
+        }
+    }
+    let (_, text, _) = cprof(&[&options[..], &["text"]].concat(), &[&profile(most + 1)]);
+    let line = text.lines().next().unwrap();
+    assert!(line.contains(" cycles[jop] with callees, must be <= ") && line.contains("(cycles[jop] +2%); baseline "), "{line}");
+    // Another processor's cycles are other numbers, of both profiles: more expensive misses no longer fit.
+    let (exit, out, _) = cprof(&[&options[..], &["text", "--set", "rws=3"]].concat(), &[&profile(most)]);
+    assert_eq!(exit, 1, "{out}");
+}
+
 #[test]
 fn what_cannot_be_checked() {
     for (limits, reason) in [

@@ -17,6 +17,8 @@ import duckdb
 FLEET, ROOT = Path(sys.argv[1]), Path(sys.argv[2])
 TIMES = dict(zip("abc", map(int, sys.argv[3:6])))
 TABLES = ["runs", "methods", "nodes", "metrics", "blocks"]
+# What stands before a table's name in SQL: which tables they are.
+DIRECTORIES = {"": "tables", "merged_": "merged", "javac_": "javac"}
 results = Counter()
 
 
@@ -33,8 +35,8 @@ def report(name):
 def duck():
     connection = duckdb.connect()
     for table in TABLES:
-        connection.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{FLEET}/tables/{table}/*.parquet')")
-        connection.execute(f"CREATE VIEW merged_{table} AS SELECT * FROM read_parquet('{FLEET}/merged/{table}/*.parquet')")
+        for prefix, directory in DIRECTORIES.items():
+            connection.execute(f"CREATE VIEW {prefix}{table} AS SELECT * FROM read_parquet('{FLEET}/{directory}/{table}/*.parquet')")
 
     def ask(sql):
         answer = connection.execute(sql)
@@ -47,8 +49,8 @@ def duck():
 def fusion():
     context = datafusion.SessionContext()
     for table in TABLES:
-        context.register_parquet(table, f"{FLEET}/tables/{table}/")
-        context.register_parquet(f"merged_{table}", f"{FLEET}/merged/{table}/")
+        for prefix, directory in DIRECTORIES.items():
+            context.register_parquet(f"{prefix}{table}", f"{FLEET}/{directory}/{table}/")
     return lambda sql: [row for batch in context.sql(sql).collect() for row in batch.to_pylist()]
 
 
@@ -109,6 +111,44 @@ def compare(engine, ask):
     return question("regressions")
 
 
+# More contexts than there are in a row group, or in what an engine reads at once.
+def javac(engine, ask):
+    reported = report("javac")
+    (size,) = ask("SELECT COUNT(*) AS nodes, COUNT(DISTINCT node_id) AS ids, COUNT(parent_id) AS called FROM javac_nodes")
+    check(f"{engine}: javac has more than 500,000 contexts, each with its own number", (size["nodes"] > 500_000, size["ids"]), (True, size["nodes"]))
+    (callers,) = ask(
+        "SELECT COUNT(*) AS n, SUM(CASE WHEN c.depth = p.depth + 1 AND c.thread = p.thread THEN 1 ELSE 0 END) AS below "
+        "FROM javac_nodes c JOIN javac_nodes p ON c.parent_id = p.node_id"
+    )
+    check(f"{engine}: contexts of javac are below their callers", (callers["n"], callers["below"]), (size["called"], size["called"]))
+
+    # By method, from the contexts. A metric has no row where it is 0.
+    columns = ["calls", "exceptional_exits", "bytecodes"]
+    sums = ", ".join(f"SUM(n.{column}) AS {column}" for column in columns)
+    names = "m.class, m.method, m.descriptor, m.native"
+    nodes = "javac_nodes n JOIN javac_methods m ON n.method_id = m.method_id"
+    methods = ask(f"SELECT {names}, {sums} FROM {nodes} GROUP BY {names}")
+    check(f"{engine}: every method of javac has the reported numbers", by_name(methods, columns), by_name(reported["methods"], columns))
+    methods = ask("SELECT class, method, descriptor, native, bytecodes_total FROM javac_methods")
+    totals = ["bytecodes_total"]
+    check(f"{engine}: with callees, too", by_name(methods, totals), by_name(reported["methods"], totals))
+    for metric in ["entry_misses", "return_misses", "cycles"]:
+        methods = ask(
+            f"SELECT {names}, SUM(x.value) AS sum FROM {nodes} JOIN javac_metrics x ON x.node_id = n.node_id "
+            f"WHERE x.metric = '{metric}' GROUP BY {names}"
+        )
+        expected = by_name([row for row in reported["methods"] if row[metric] > 0], [metric])
+        check(f"{engine}: every method of javac has the reported {metric}", by_name(methods, ["sum"]), expected)
+        check(f"{engine}: {metric} of javac in total", sum(row["sum"] for row in methods), reported["totals"][metric])
+    (totals,) = ask(
+        "SELECT SUM(CASE WHEN m.native THEN n.calls ELSE 0 END) AS native_calls, SUM(CASE WHEN m.native THEN 0 ELSE n.calls END) AS calls, "
+        f"SUM(n.exceptional_exits) AS exceptional_exits, SUM(n.bytecodes) AS bytecodes FROM {nodes}"
+    )
+    check(f"{engine}: the other totals of javac", totals, {column: reported["totals"][column] for column in totals})
+    (blocks,) = ask("SELECT SUM(bytecodes) AS bytecodes FROM javac_blocks")
+    check(f"{engine}: blocks of javac add up", blocks["bytecodes"], reported["totals"]["bytecodes"])
+
+
 def documentation():
     os.chdir(FLEET)
     for link, to in [("fleet", FLEET / "tables"), ("examples", ROOT / "examples")]:
@@ -125,9 +165,12 @@ def documentation():
         check(f"docs/fleet.md: Python block {i + 1} runs", failure, None)
 
 
-regressions = compare("DuckDB", duck())
-check("DataFusion: regressions are those of DuckDB", compare("DataFusion", fusion()), regressions)
-check("there are regressions to tell", len(regressions) > 0 and all(row["more"] > 0 for row in regressions), True)
+engines = {"DuckDB": duck(), "DataFusion": fusion()}
+regressions = [compare(engine, ask) for engine, ask in engines.items()]
+check("DataFusion: regressions are those of DuckDB", regressions[1], regressions[0])
+check("there are regressions to tell", len(regressions[0]) > 0 and all(row["more"] > 0 for row in regressions[0]), True)
+for engine, ask in engines.items():
+    javac(engine, ask)
 documentation()
 print(f"{results['passed']} passed, {results['failed']} failed")
 sys.exit(results["failed"] > 0)

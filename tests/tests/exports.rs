@@ -7,23 +7,43 @@ use cprof_profile::names::thousands;
 use cprof_profile::tree::Symbol;
 use cprof_tests::jdk::{self, Jdk};
 use cprof_tests::{OrFail, build};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::fs;
+use std::io::{BufRead, BufReader, Write as _};
+use std::panic;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
+use std::thread;
+
+/// All metrics of the profile: what `cprof report` calls them, and what exports do.
+const METRICS: [(&str, &str); 6] = [
+    ("calls", "calls"),
+    ("exceptional_exits", "exceptional_exits"),
+    ("bytecodes", "bytecodes"),
+    ("entry_misses", "entry_misses[4k/16]"),
+    ("return_misses", "return_misses[4k/16]"),
+    ("cycles", "cycles[jop,4k/16]"),
+];
+
+/// A part of javac, for consumers that are slow.
+const PART: &str = "com.sun.tools.javac.main.JavaCompiler.enterTrees";
 
 /// A profile of javac on a JDK: more than 500,000 contexts.
 struct Javac {
     feature: u32,
     profile: PathBuf,
+    /// What `cprof report` says.
+    report: Value,
 }
 
 /// One per JDK, with cycles on a processor.
 static JAVAC: LazyLock<Vec<Javac>> = LazyLock::new(|| jdk::all().iter().map(javac).collect());
 
-/// Own and with callees, by name of method.
-type Costs = BTreeMap<String, (u64, u64)>;
+/// Own and, where known, with callees, by name of method.
+type Costs = BTreeMap<String, (u64, Option<u64>)>;
 
 fn javac(jdk: &Jdk) -> Javac {
     let folder = build::fresh(&format!("exports-{}", jdk.feature));
@@ -33,13 +53,31 @@ fn javac(jdk: &Jdk) -> Javac {
     java.arg(format!("-agentpath:{}=out={},quiet,target=jop", build::agent().display(), profile.display()));
     java.args(["-m", "jdk.compiler/com.sun.tools.javac.Main", "-d"]).arg(folder.join("classes")).arg(source);
     build::must(&mut java);
-    let totals = build::must(Command::new(build::cprof()).arg("report").arg(&profile).args(["--format", "json", "--top", "1"]));
-    let totals: serde_json::Value = serde_json::from_str(&totals).or_fail("the report");
-    assert!(totals["totals"]["contexts"].as_u64() > Some(500_000), "{}", totals["totals"]);
-    Javac { feature: jdk.feature, profile }
+    let mut javac = Javac { feature: jdk.feature, profile, report: Value::Null };
+    javac.report = javac.ask(&[]);
+    assert!(javac.report["totals"]["contexts"].as_u64() > Some(500_000), "{}", javac.report["totals"]);
+    // So that exports which have the methods' numbers have the totals, too.
+    for (metric, _) in METRICS {
+        let sum: u64 = javac.reported(metric).values().map(|costs| costs.0).sum();
+        assert_eq!(sum, total(&javac.report, metric), "JDK {}: {metric} of all methods, and in total", javac.feature);
+    }
+    javac
+}
+
+/// A total of a report. A call of a native method is a call in exports.
+fn total(report: &Value, metric: &str) -> u64 {
+    let number = |key: &str| report["totals"][key].as_u64().unwrap_or_else(|| panic!("no total of {key}: {}", report["totals"]));
+    number(metric) + if metric == "calls" { number("native_calls") } else { 0 }
 }
 
 impl Javac {
+    /// `cprof report` as JSON.
+    fn ask(&self, options: &[&str]) -> Value {
+        let mut report = Command::new(build::cprof());
+        report.arg("report").arg(&self.profile).args(["--target", "jop", "--format", "json"]).args(options);
+        serde_json::from_str(&build::must(&mut report)).or_fail("the report")
+    }
+
     /// Exports, and answers the file.
     fn export(&self, name: &str, options: &[&str]) -> PathBuf {
         let out = self.profile.with_file_name(name);
@@ -47,48 +85,46 @@ impl Javac {
         out
     }
 
-    /// What `cprof report` says: of bytecodes, or of cycles on the processor.
+    /// What `cprof report` says of a metric. It has numbers with callees for bytecodes and cycles alone.
     fn reported(&self, metric: &str) -> Costs {
-        let text = build::must(
-            Command::new(build::cprof()).arg("report").arg(&self.profile).args(["--target", "jop", "--format", "json"]),
-        );
-        let report: serde_json::Value = serde_json::from_str(&text).or_fail("the report");
         let mut costs = Costs::new();
-        for row in report["methods"].as_array().expect("methods") {
-            let text = |key: &str| row[key].as_str().expect("a text").to_owned();
-            let number = |key: &str| row[key].as_u64().expect("a number");
-            let [class, method, descriptor] = ["class", "method", "descriptor"].map(text);
-            let name = names::method(&Symbol { class, method, descriptor, native: row["native"] == true });
-            costs.insert(name, (number(metric), number(&format!("{metric}_total"))));
+        for row in self.report["methods"].as_array().expect("methods") {
+            let own = row[metric].as_u64().unwrap_or_else(|| panic!("no {metric}: {row}"));
+            let text = |key: &str| row[key].as_str().unwrap_or_else(|| panic!("no {key}: {row}"));
+            let name = name(text("class"), text("method"), text("descriptor"), row["native"] == true);
+            costs.insert(name, (own, row[format!("{metric}_total")].as_u64()));
         }
-        assert!(costs.len() > 1000 && costs.values().any(|c| c.0 > 0));
+        assert!(costs.len() > 1000 && costs.values().any(|c| c.0 > 0), "{metric}");
+        let has_totals = costs.values().all(|c| c.1.is_some());
+        assert_eq!(has_totals, ["bytecodes", "cycles"].contains(&metric), "{metric} with callees");
         costs
     }
 
-    /// Bytecodes of the method whose name begins so, with callees.
-    fn total(&self, method: &str) -> u64 {
-        let reported = self.reported("bytecodes");
-        let mut fit = reported.iter().filter(|(name, _)| name.starts_with(&format!("{method}(")));
-        let (_, (_, total)) = fit.next().expect("it ran");
-        assert!(fit.next().is_none(), "there is one {method}");
-        *total
+    /// Fails with some of the methods that differ from the report. One that is not listed cost nothing; numbers with callees are
+    /// compared where both have them.
+    #[track_caller]
+    fn compare(&self, found: &Costs, metric: &str, format: &str) {
+        let expected = self.reported(metric);
+        let mut differences = String::new();
+        let mut count = 0;
+        for name in found.keys().chain(expected.keys().filter(|name| !found.contains_key(*name))) {
+            let [found, expected] = [found, &expected].map(|costs| costs.get(name).copied().unwrap_or((0, Some(0))));
+            let total_differs = found.1.zip(expected.1).is_some_and(|(found, expected)| found != expected);
+            if found.0 != expected.0 || total_differs {
+                count += 1;
+                if count <= 10 {
+                    let _ = writeln!(differences, "{name}: {found:?}, reported {expected:?}");
+                }
+            }
+        }
+        assert_eq!(count, 0, "JDK {}, {metric} in {format}: methods that differ\n{differences}", self.feature);
     }
 }
 
-/// Fails with some of the methods that differ.
-#[track_caller]
-fn equal(found: &Costs, expected: &Costs, what: &str) {
-    let mut differences = String::new();
-    let mut count = 0;
-    for name in found.keys().chain(expected.keys().filter(|name| !found.contains_key(*name))) {
-        if found.get(name) != expected.get(name) {
-            count += 1;
-            if count <= 10 {
-                let _ = writeln!(differences, "{name}: {:?}, reported {:?}", found.get(name), expected.get(name));
-            }
-        }
-    }
-    assert_eq!(count, 0, "{what}: methods that differ\n{differences}");
+/// A method as exports name it.
+fn name(class: &str, method: &str, descriptor: &str, native: bool) -> String {
+    let [class, method, descriptor] = [class, method, descriptor].map(str::to_owned);
+    names::method(&Symbol { class, method, descriptor, native })
 }
 
 fn go() -> Command {
@@ -108,28 +144,12 @@ fn with_unit(text: &str) -> u64 {
 fn pprof_has_the_totals_of_a_report() {
     for javac in JAVAC.iter() {
         let file = javac.export("javac.pb.gz", &["--format", "pprof"]);
-        for (metric, index) in [("bytecodes", "bytecodes"), ("cycles", "cycles[jop,4k/16]")] {
-            let mut pprof = go();
-            pprof.args(["-top", "-nodecount=0", "-nodefraction=0", "-edgefraction=0"]);
-            let text = build::must(pprof.arg(format!("-sample_index={index}")).arg(&file));
-            let mut found = Costs::new();
-            for line in text.lines().skip_while(|line| !line.trim_start().starts_with("flat ")).skip(1) {
-                // flat, flat%, sum%, cum, cum%, name
-                let mut rest = line.trim_start();
-                let mut word = || {
-                    let (word, after) = rest.split_once(char::is_whitespace).or_fail_none(line);
-                    rest = after.trim_start();
-                    word
-                };
-                let (flat, _, _, cum, _) = (word(), word(), word(), word(), word());
-                let costs = found.entry(rest.to_owned()).or_default();
-                *costs = (costs.0 + with_unit(flat), costs.1 + with_unit(cum));
+        // Few sessions, as each takes seconds to read the file; two at a time, as each uses one processor.
+        thread::scope(|scope| {
+            for metrics in METRICS.chunks(METRICS.len() / 2) {
+                scope.spawn(|| in_pprof(javac, &file, metrics));
             }
-            let mut expected = javac.reported(metric);
-            // pprof leaves out what cost nothing.
-            expected.retain(|_, costs| costs.1 > 0);
-            equal(&found, &expected, &format!("JDK {}, {metric} in pprof", javac.feature));
-        }
+        });
         let part =
             javac.export("part.pb.gz", &["--format", "pprof", "--root", "com.sun.tools.javac.main.JavaCompiler.parseFiles"]);
         let peek = build::must(go().args(["-peek", "JavaCompiler.parse"]).arg(&part));
@@ -141,39 +161,97 @@ fn pprof_has_the_totals_of_a_report() {
     }
 }
 
+/// Compares metrics with what pprof says of them in one session.
+fn in_pprof(javac: &Javac, file: &Path, metrics: &[(&str, &str)]) {
+    let mut commands = String::from("nodecount=0\nnodefraction=0\nedgefraction=0\n");
+    let top = |metric: &str| javac.profile.with_file_name(format!("{metric}.top"));
+    for (metric, index) in metrics {
+        let _ = writeln!(commands, "sample_index={index}\ntop >{}", top(metric).display());
+    }
+    let mut pprof = go();
+    pprof.arg(file).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut pprof = pprof.spawn().or_fail("starting pprof");
+    // The session ends with its input.
+    let mut input = pprof.stdin.take().expect("it is piped");
+    input.write_all(commands.as_bytes()).or_fail("talking to pprof");
+    drop(input);
+    let output = pprof.wait_with_output().or_fail("waiting for pprof");
+    assert!(output.status.success(), "pprof ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    for (metric, _) in metrics {
+        let text = fs::read_to_string(top(metric)).or_fail(format_args!("{metric} of pprof"));
+        let all = format!(" of {} total", total(&javac.report, metric));
+        let said = text.lines().next().unwrap_or_default();
+        assert!(said.ends_with(&all), "JDK {}, {metric} in pprof: {said:?}, reported{all}", javac.feature);
+        javac.compare(&listed(&text), metric, "pprof");
+    }
+}
+
+/// The rows of pprof's `top`: flat, flat%, sum%, cum, cum%, name.
+fn listed(text: &str) -> Costs {
+    let mut found = Costs::new();
+    for line in text.lines().skip_while(|line| !line.trim_start().starts_with("flat ")).skip(1) {
+        let mut rest = line.trim_start();
+        let mut word = || {
+            let (word, after) = rest.split_once(char::is_whitespace).or_fail_none(line);
+            rest = after.trim_start();
+            word
+        };
+        let (flat, _, _, cum, _) = (word(), word(), word(), word(), word());
+        add(&mut found, rest, with_unit(flat), with_unit(cum));
+    }
+    found
+}
+
+fn add(costs: &mut Costs, name: &str, own: u64, total: u64) {
+    let sums = costs.entry(name.to_owned()).or_insert((0, Some(0)));
+    *sums = (sums.0 + own, sums.1.map(|sum| sum + total));
+}
+
 #[test]
 #[ignore = "needs callgrind_annotate; scripts/test runs it"]
 fn callgrind_has_the_totals_of_a_report() {
     for javac in JAVAC.iter() {
         let file = javac.export("callgrind.out", &["--format", "callgrind"]);
-        for (metric, event) in [("bytecodes", "bytecodes"), ("cycles", "cycles_jop_4k_16")] {
-            let [own, inclusive] = ["no", "yes"].map(|inclusive| {
-                let mut annotate = Command::new("callgrind_annotate");
-                annotate.args(["--threshold=100", "--auto=no", "--context=0"]).arg(format!("--inclusive={inclusive}"));
-                let text = build::must(annotate.arg(format!("--show={event}")).arg(format!("--sort={event}")).arg(&file));
-                annotated(&text)
-            });
+        let [own, inclusive] = ["no", "yes"].map(|inclusive| {
+            let mut annotate = Command::new("callgrind_annotate");
+            annotate.args(["--threshold=100", "--auto=no", "--context=0"]).arg(format!("--inclusive={inclusive}"));
+            annotated(&build::must(annotate.arg(format!("--show={}", METRICS.map(|(_, name)| event(name)).join(","))).arg(&file)))
+        });
+        for (i, (metric, _)) in METRICS.iter().enumerate() {
             let mut found = Costs::new();
-            for (name, total) in inclusive.into_iter().filter(|(name, total)| *total > 0 && !name.starts_with('[')) {
-                let own = own.get(&name).copied().unwrap_or(0);
-                found.insert(name, (own, total));
+            for (name, totals) in inclusive.iter().filter(|(name, _)| !name.starts_with('[') && *name != "PROGRAM TOTALS") {
+                found.insert(name.clone(), (own.get(name).map_or(0, |own| own[i]), Some(totals[i])));
             }
-            let mut expected = javac.reported(metric);
-            // callgrind_annotate leaves out what cost nothing.
-            expected.retain(|_, costs| costs.1 > 0);
-            equal(&found, &expected, &format!("JDK {}, {metric} in callgrind", javac.feature));
+            javac.compare(&found, metric, "callgrind");
+            for rows in [&own, &inclusive] {
+                let all = rows.get("PROGRAM TOTALS").expect("totals");
+                assert_eq!(all[i], total(&javac.report, metric), "JDK {}, {metric} in callgrind", javac.feature);
+            }
         }
     }
 }
 
-/// `1,234 (5.67%)  file:function` of callgrind_annotate.
-fn annotated(text: &str) -> BTreeMap<String, u64> {
+/// A metric in callgrind's format: `cycles_jop_4k_16`.
+fn event(metric: &str) -> String {
+    metric.replace(|c: char| !c.is_ascii_alphanumeric(), "_").trim_end_matches('_').to_owned()
+}
+
+/// `1,234 (5.67%)  12 ( 0.01%)  0  file:function` of callgrind_annotate, and its line of totals.
+fn annotated(text: &str) -> BTreeMap<String, Vec<u64>> {
     let mut rows = BTreeMap::new();
-    for line in text.lines().skip_while(|line| !line.contains("file:function")).skip(2) {
-        let Some((number, rest)) = line.trim_start().split_once(' ') else { continue };
-        let (Ok(number), Some((_, name))) = (number.replace(',', "").parse::<u64>(), rest.split_once("  ")) else { continue };
-        let (_, name) = name.trim_start().split_once(':').or_fail_none(line);
-        *rows.entry(name.to_owned()).or_default() += number;
+    for line in text.lines().filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit())) {
+        let (mut rest, mut numbers) = (line.trim_start(), Vec::new());
+        for _ in METRICS {
+            let (number, after) = rest.split_once(' ').or_fail_none(line);
+            numbers.push(number.replace(',', "").parse::<u64>().or_fail(line));
+            rest = after.trim_start();
+            if let Some(share) = rest.strip_prefix('(') {
+                rest = share.split_once(')').or_fail_none(line).1.trim_start();
+            }
+        }
+        let name = rest.split_once(':').map_or(rest, |(_, function)| function);
+        let sums = rows.entry(name.to_owned()).or_insert_with(|| vec![0; METRICS.len()]);
+        sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
     }
     rows
 }
@@ -182,23 +260,121 @@ fn annotated(text: &str) -> BTreeMap<String, u64> {
 #[ignore = "needs inferno; scripts/test runs it"]
 fn collapsed_draws_in_inferno() {
     for javac in JAVAC.iter() {
-        let root = "com.sun.tools.javac.main.JavaCompiler.enterTrees";
-        let file = javac.export("javac.txt", &["--format", "collapsed", "--root", root]);
-        let text =
-            build::must(Command::new("inferno-flamegraph").args(["--minwidth", "0.5", "--countname", "bytecodes"]).arg(&file));
-        let wanted = format!("({} bytecodes, 100%)", thousands(javac.total(root)));
-        assert!(text.contains(&wanted), "{wanted}");
+        let report = javac.ask(&["--root", PART]);
+        for (metric, name) in METRICS {
+            let all = total(&report, metric);
+            // inferno takes no file without stacks.
+            if all == 0 {
+                continue;
+            }
+            let file = javac.export("javac.txt", &["--format", "collapsed", "--root", PART, "--metric", name]);
+            let text =
+                build::must(Command::new("inferno-flamegraph").args(["--minwidth", "0.5", "--countname", metric]).arg(&file));
+            let wanted = format!("({} {metric}, 100%)", thousands(all));
+            assert!(text.contains(&wanted), "{wanted}");
+        }
     }
+}
+
+/// All of it, which is gigabytes: on the way through a pipe, two metrics at a time.
+#[test]
+#[ignore = "takes a while; scripts/test runs it"]
+fn collapsed_has_the_totals_of_a_report() {
+    for javac in JAVAC.iter() {
+        for pair in METRICS.chunks(2) {
+            thread::scope(|scope| {
+                for (metric, name) in pair {
+                    scope.spawn(move || javac.compare(&collapsed(javac, name), metric, "collapsed"));
+                }
+            });
+        }
+    }
+}
+
+/// What the last frames of all stacks cost.
+fn collapsed(javac: &Javac, metric: &str) -> Costs {
+    let mut export = Command::new(build::cprof());
+    export.arg("export").arg(&javac.profile).args(["--format", "collapsed", "--metric", metric, "-o", "-"]);
+    let mut export = export.stdout(Stdio::piped()).spawn().or_fail("starting cprof export");
+    let mut stacks = BufReader::with_capacity(1 << 20, export.stdout.take().expect("it is piped"));
+    let (mut costs, mut line) = (Costs::new(), Vec::new());
+    while stacks.read_until(b'\n', &mut line).or_fail("reading stacks") > 0 {
+        // Callers are most of a line.
+        let last = line.iter().rposition(|&byte| byte == b';').map_or(0, |at| at + 1);
+        let text = std::str::from_utf8(&line[last..]).or_fail("a frame");
+        let (frame, number) = text.trim_end().rsplit_once(' ').or_fail_none(text);
+        let number: u64 = number.parse().or_fail(text);
+        match costs.get_mut(frame) {
+            Some(sum) => sum.0 += number,
+            None => drop(costs.insert(frame.to_owned(), (number, None))),
+        }
+        line.clear();
+    }
+    let status = export.wait().or_fail("waiting for cprof export");
+    assert!(status.success(), "cprof export of {metric} ended with {status}");
+    costs
+}
+
+#[test]
+#[ignore = "needs python3; scripts/test runs it"]
+fn tables_have_the_totals_of_a_report() {
+    for javac in JAVAC.iter() {
+        let both = |format| (table(javac, format, "contexts", &[]), table(javac, format, "methods", &["--methods"]));
+        let ((csv, csv_methods), (json, json_methods)) = thread::scope(|scope| {
+            let csv = scope.spawn(|| both("csv"));
+            let json = both("json");
+            (csv.join().unwrap_or_else(|panic| panic::resume_unwind(panic)), json)
+        });
+        // Numbers with callees that a report does not have.
+        for (other, what) in [(csv_methods, "csv --methods"), (json, "json"), (json_methods, "json --methods")] {
+            for (i, (metric, _)) in METRICS.iter().enumerate() {
+                assert!(csv[i] == other[i], "JDK {}, {metric}: csv and {what} differ with callees", javac.feature);
+            }
+        }
+    }
+}
+
+/// The methods of an exported table, metric by metric, compared with the report.
+fn table(javac: &Javac, format: &str, what: &str, options: &[&str]) -> [Costs; METRICS.len()] {
+    let file = javac.export(&format!("{what}.{format}"), &[&["--format", format], options].concat());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("consumers/tables.py");
+    let text = build::must(Command::new("python3").arg(script).arg(&file));
+    METRICS.map(|(metric, name)| {
+        let found = summed(&text, name);
+        javac.compare(&found, metric, &format!("{what} in {format}"));
+        found
+    })
+}
+
+/// What `consumers/tables.py` says of a metric.
+fn summed(text: &str, metric: &str) -> Costs {
+    let sums: Value = serde_json::from_str(text).or_fail("tables.py");
+    let mut metrics = sums["metrics"].as_array().expect("metrics").iter();
+    let at = metrics.position(|name| name == metric).unwrap_or_else(|| panic!("no {metric} in {}", sums["metrics"]));
+    let mut costs = Costs::new();
+    for row in sums["methods"].as_array().expect("methods") {
+        let text = |i: usize| row[i].as_str().unwrap_or_else(|| panic!("no text {i}: {row}"));
+        let number = |i: usize| row[i][at].as_u64().unwrap_or_else(|| panic!("no number {i}: {row}"));
+        add(&mut costs, &name(text(0), text(1), text(2), row[3] == true), number(4), number(5));
+    }
+    costs
 }
 
 #[test]
 #[ignore = "needs node with speedscope and ajv; scripts/test runs it"]
 fn speedscope_loads_what_is_exported() {
     for javac in JAVAC.iter() {
-        let file = javac.export("javac.speedscope.json", &["--format", "speedscope", "--metric", "bytecodes"]);
-        let sum = consumer("speedscope.mjs", &file);
-        let expected: u64 = javac.reported("bytecodes").values().map(|c| c.0).sum();
-        assert_eq!(sum.trim(), expected.to_string());
+        let file = javac.export("javac.speedscope.json", &["--format", "speedscope"]);
+        let sums: Value = serde_json::from_str(&consumer("speedscope.mjs", &file)).or_fail("speedscope.mjs");
+        assert_eq!(sums.as_object().map(|o| o.len()), Some(METRICS.len()));
+        for (metric, name) in METRICS {
+            let mut found = Costs::new();
+            for (method, costs) in sums[name].as_object().unwrap_or_else(|| panic!("no {name}")) {
+                let number = |i: usize| costs[i].as_u64().unwrap_or_else(|| panic!("{method}: {costs}"));
+                add(&mut found, method, number(0), number(1));
+            }
+            javac.compare(&found, metric, "speedscope");
+        }
     }
 }
 
@@ -206,9 +382,13 @@ fn speedscope_loads_what_is_exported() {
 #[ignore = "needs node with the trace engine of Chrome's DevTools; scripts/test runs it"]
 fn devtools_load_what_is_exported() {
     for javac in JAVAC.iter() {
-        let root = "com.sun.tools.javac.main.JavaCompiler.enterTrees";
-        let file = javac.export("javac.trace.json", &["--format", "chrome", "--root", root]);
-        assert_eq!(consumer("devtools.mjs", &file).trim(), javac.total(root).to_string());
+        let file = javac.export("javac.trace.json", &["--format", "chrome"]);
+        assert_eq!(consumer("devtools.mjs", &file).trim(), total(&javac.report, "bytecodes").to_string());
+        let part = javac.ask(&["--root", PART]);
+        for (metric, name) in METRICS {
+            let file = javac.export("part.trace.json", &["--format", "chrome", "--root", PART, "--metric", name]);
+            assert_eq!(consumer("devtools.mjs", &file).trim(), total(&part, metric).to_string(), "{metric}");
+        }
     }
 }
 

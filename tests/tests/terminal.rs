@@ -1,7 +1,9 @@
-//! `cprof top` in a real terminal, by tmux: at 80 and 200 columns, with and without colour, and its keys. `tests/live.rs` has it without one.
+//! In a real terminal, by tmux: `cprof top` at 80 and 200 columns, with and without colour, and its keys (`tests/live.rs` has it without
+//! one); the colours of what prints and ends.
 
 use cprof_tests::live::{Workers, cprof, recording};
-use cprof_tests::{OrFail, build, is_without, run};
+use cprof_tests::{OrFail, build, is_without, jdk, run};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -125,8 +127,7 @@ fn top_fits_the_terminal_and_obeys_keys() {
         let screen = terminal.until("end", |screen| screen.contains("ended with 0"));
         assert!(!screen.contains("bytecodes/s"), "{context}: {screen}");
     }
-    let written =
-        std::fs::read_dir(&directory).or_fail(directory.display()).flatten().map(|e| e.path()).next().expect("a snapshot");
+    let written = fs::read_dir(&directory).or_fail(directory.display()).flatten().map(|e| e.path()).next().expect("a snapshot");
     assert_eq!(cprof(&["report", written.to_str().expect("paths of tests are text")]).code, 0);
 
     let terminal = Terminal::start(80, true, &top, &directory);
@@ -137,4 +138,50 @@ fn top_fits_the_terminal_and_obeys_keys() {
     });
     let left = recording(pid).expect("it was killed");
     assert_eq!(cprof(&["clean", left.to_str().expect("paths of tests are text")]).code, 0);
+}
+
+/// With the variables as they are in most terminals, and as they are where no colours are wanted.
+const COLOURS: [(&str, bool); 4] = [("", true), ("NO_COLOR= ", true), ("NO_COLOR=1 ", false), ("TERM=dumb ", false)];
+
+#[test]
+fn what_is_printed_has_colours_where_they_are_wanted() {
+    if is_without("tmux") {
+        return;
+    }
+    let jdk = jdk::all().pop().expect("a JDK");
+    let directory = build::fresh("colours");
+    for name in ["a.cprof", "b.cprof"] {
+        let mut java = jdk.command("java");
+        java.arg(format!("-agentpath:{}=out={name},quiet,root=MotorControl.measured", build::agent().display()));
+        build::must(java.arg("-cp").arg(build::examples(&jdk)).arg("MotorControl").current_dir(&directory));
+    }
+    fs::write(directory.join("b.toml"), "[[budget]]\nmethod = \"MotorControl.measured\"\nlimits = [\"calls == 1\"]\n")
+        .or_fail("b.toml");
+    let commands = [
+        "report a.cprof --top 2",
+        "report a.cprof --tree --min-share 30",
+        "diff a.cprof b.cprof",
+        "overlap a.cprof b.cprof",
+        "check a.cprof --budget b.toml",
+    ];
+    for command in commands {
+        let mut texts = Vec::new();
+        for (variables, colour) in COLOURS {
+            let terminal = Terminal::start(160, true, &format!("{variables}{} {command}", build::cprof().display()), &directory);
+            let context = format!("{variables}{command}");
+            texts.push(terminal.until("end", |screen| screen.contains("ended with 0")));
+            let coded = terminal.screen(true);
+            assert_eq!(coded.contains('\x1b'), colour, "{context}: {coded:?}");
+        }
+        assert!(texts.iter().all(|text| *text == texts[0] && text.lines().count() > 1), "{command}: {texts:#?}");
+        // Where nobody looks there is none, whatever the variables say.
+        let piped = build::must(
+            Command::new(build::cprof())
+                .args(command.split(' '))
+                .current_dir(&directory)
+                .env_remove("NO_COLOR")
+                .env("TERM", "xterm"),
+        );
+        assert!(!piped.is_empty() && !piped.contains('\x1b'), "{command}: {piped:?}");
+    }
 }

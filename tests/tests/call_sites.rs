@@ -1,0 +1,152 @@
+//! Calls in callgrind's format: each callee has as many as in the report, whether call sites were distinguished or not, and with
+//! `sites=on` they are at the lines that call.
+
+use cprof_export::names;
+use cprof_profile::tree::Symbol;
+use cprof_tests::jdk::{self, Jdk};
+use cprof_tests::{OrFail, build};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// One method that is called from several lines, and twice from one of them; and one that calls itself.
+const SOURCE: &str = "\
+final class Sites {
+    public static void main(String[] arguments) {
+        for (int i = 0; i < 10; i++) {
+            called(i);
+            called(1); called(2);
+        }
+        called(-1);
+        down(5);
+        down(2);
+    }
+
+    static void called(int i) {}
+
+    static void down(int left) {
+        if (left > 0) {
+            down(left - 1);
+        }
+    }
+}
+";
+
+const MAIN: &str = "Sites.main(java.lang.String[]):void";
+const CALLED: &str = "Sites.called(int):void";
+const DOWN: &str = "Sites.down(int):void";
+
+/// How often, by caller, callee and line.
+type Calls = BTreeMap<(String, String, u32), u64>;
+
+fn record(jdk: &Jdk, folder: &Path, options: &str) -> PathBuf {
+    let source = folder.join("Sites.java");
+    fs::write(&source, SOURCE).or_fail(source.display());
+    build::must(jdk.command("javac").arg("-g").arg("-d").arg(folder).arg(&source));
+    let profile = folder.join("sites.cprof");
+    let agent = format!("-agentpath:{}=out={},quiet{options}", build::agent().display(), profile.display());
+    build::must(jdk.command("java").arg(agent).arg("-cp").arg(folder).arg("Sites"));
+    profile
+}
+
+/// Calls by method, as `cprof report` has them.
+fn reported(profile: &Path) -> BTreeMap<String, u64> {
+    let text = build::must(Command::new(build::cprof()).arg("report").arg(profile).args(["--format", "json"]));
+    let report: Value = serde_json::from_str(&text).or_fail("the report");
+    let row = |row: &Value| {
+        let text = |key: &str| row[key].as_str().unwrap_or_else(|| panic!("no {key}: {row}")).to_owned();
+        let [class, method, descriptor] = ["class", "method", "descriptor"].map(text);
+        let symbol = Symbol { class, method, descriptor, native: row["native"] == true };
+        (names::method(&symbol), row["calls"].as_u64().unwrap_or_else(|| panic!("no calls: {row}")))
+    };
+    // One that was found without a call was active when counting began.
+    report["methods"].as_array().expect("methods").iter().map(row).filter(|(_, calls)| *calls > 0).collect()
+}
+
+/// The calls of an export in callgrind's format.
+fn exported(profile: &Path) -> Calls {
+    let out = profile.with_file_name("callgrind.out");
+    build::must(Command::new(build::cprof()).arg("export").arg(profile).args(["--format", "callgrind", "-o"]).arg(&out));
+    let text = fs::read_to_string(&out).or_fail(out.display());
+    let mut known = BTreeMap::new();
+    // `(7) name` the first time, `(7)` from then on.
+    let mut name = |text: &str| -> String {
+        let (number, name) = text.split_once(' ').map_or((text, None), |(number, name)| (number, Some(name)));
+        if let Some(name) = name {
+            let before = known.insert(number.to_owned(), name.to_owned());
+            assert_eq!(before, None, "{text}: it had a name");
+        }
+        known.get(number).unwrap_or_else(|| panic!("{text}: it has no name yet")).clone()
+    };
+    let (mut calls, mut caller, mut callee) = (Calls::new(), String::new(), String::new());
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        match line.split_once('=') {
+            Some(("fn", text)) => caller = name(text),
+            Some(("cfn", text)) => callee = name(text),
+            Some(("calls", text)) => {
+                let count = text.split(' ').next().unwrap_or_default().parse::<u64>().or_fail(line);
+                // The line of the call is in front of what it cost.
+                let costs = lines.next().unwrap_or_default();
+                let at = costs.split(' ').next().unwrap_or_default().parse().or_fail(costs);
+                let before = calls.insert((caller.clone(), callee.clone(), at), count);
+                assert_eq!(before, None, "{caller} calls {callee} at {at} a second time");
+            }
+            _ => {}
+        }
+    }
+    calls
+}
+
+/// The line of `SOURCE` that has this.
+fn line(text: &str) -> u32 {
+    let at = SOURCE.lines().position(|line| line.contains(text)).unwrap_or_else(|| panic!("no line has {text}"));
+    at as u32 + 1
+}
+
+/// Lines and counts of a method's calls of another.
+fn between(calls: &Calls, caller: &str, callee: &str) -> Vec<(u32, u64)> {
+    calls
+        .iter()
+        .filter(|((from, to, _), _)| from == caller && to == callee)
+        .map(|((_, _, line), count)| (*line, *count))
+        .collect()
+}
+
+#[test]
+fn calls_are_those_of_the_report_and_at_their_lines() {
+    for jdk in jdk::all() {
+        for (options, sites) in [(",sites=on", true), ("", false)] {
+            let what = format!("JDK {}, call sites {sites}", jdk.feature);
+            let profile = record(&jdk, &build::fresh(&format!("call-sites-{}-{sites}", jdk.feature)), options);
+            let calls = exported(&profile);
+            let mut sums = BTreeMap::new();
+            for ((_, callee, _), count) in calls.iter().filter(|(_, count)| **count > 0) {
+                *sums.entry(callee.clone()).or_default() += count;
+            }
+            let reported = reported(&profile);
+            assert!(reported.len() > 100, "{what}: only {} methods", reported.len());
+            for callee in sums.keys().chain(reported.keys()) {
+                assert_eq!(sums.get(callee), reported.get(callee), "{what}: calls of {callee}, and those reported");
+            }
+            assert_eq!(between(&calls, "[main]", MAIN).iter().map(|call| call.1).sum::<u64>(), 1, "{what}");
+
+            let of_called = between(&calls, MAIN, CALLED);
+            let of_down = between(&calls, MAIN, DOWN);
+            let of_itself = between(&calls, DOWN, DOWN);
+            if sites {
+                let lines = [("called(i)", 10), ("called(1); called(2)", 20), ("called(-1)", 1)];
+                assert_eq!(of_called, lines.map(|(text, count)| (line(text), count)), "{what}");
+                assert_eq!(of_down, [("down(5)", 1), ("down(2)", 1)].map(|(text, count)| (line(text), count)), "{what}");
+                assert_eq!(of_itself, [(line("down(left - 1)"), 7)], "{what}");
+            } else {
+                // Then they are at the caller's first line.
+                let first = line("for (int i");
+                assert_eq!((of_called, of_down), (vec![(first, 31)], vec![(first, 2)]), "{what}");
+                assert_eq!(of_itself, [(line("left > 0"), 7)], "{what}");
+            }
+        }
+    }
+}
