@@ -39,8 +39,11 @@ struct Javac {
     report: Value,
 }
 
-/// One per JDK, with cycles on a processor.
-static JAVAC: LazyLock<Vec<Javac>> = LazyLock::new(|| jdk::all().iter().map(javac).collect());
+/// With cycles on a processor, on the newest JDK: formats do not depend on the JDK, and some consumers take a minute.
+static JAVAC: LazyLock<Javac> = LazyLock::new(|| {
+    let newest = jdk::all().into_iter().max_by_key(|jdk| jdk.feature);
+    javac(&newest.expect("all() answers one at least"))
+});
 
 /// Own and, where known, with callees, by name of method.
 type Costs = BTreeMap<String, (u64, Option<u64>)>;
@@ -142,23 +145,21 @@ fn with_unit(text: &str) -> u64 {
 #[test]
 #[ignore = "needs go; scripts/test runs it"]
 fn pprof_has_the_totals_of_a_report() {
-    for javac in JAVAC.iter() {
-        let file = javac.export("javac.pb.gz", &["--format", "pprof"]);
-        // Few sessions, as each takes seconds to read the file; two at a time, as each uses one processor.
-        thread::scope(|scope| {
-            for metrics in METRICS.chunks(METRICS.len() / 2) {
-                scope.spawn(|| in_pprof(javac, &file, metrics));
-            }
-        });
-        let part =
-            javac.export("part.pb.gz", &["--format", "pprof", "--root", "com.sun.tools.javac.main.JavaCompiler.parseFiles"]);
-        let peek = build::must(go().args(["-peek", "JavaCompiler.parse"]).arg(&part));
-        assert!(peek.contains("com.sun.tools.javac.main.JavaCompiler.parseFiles("), "{peek}");
-        let lines = build::must(go().args(["-top", "-lines", "-nodecount=5"]).arg(&part));
-        assert!(lines.lines().any(|l| l.contains(".java:")), "{lines}");
-        assert!(build::must(go().args(["-raw"]).arg(&part)).contains("thread:[main]"));
-        assert!(build::must(go().args(["-traces"]).arg(&part)).contains("bytecodes"));
-    }
+    let javac = &*JAVAC;
+    let file = javac.export("javac.pb.gz", &["--format", "pprof"]);
+    // Few sessions, as each takes seconds to read the file; two at a time, as each uses one processor.
+    thread::scope(|scope| {
+        for metrics in METRICS.chunks(METRICS.len() / 2) {
+            scope.spawn(|| in_pprof(javac, &file, metrics));
+        }
+    });
+    let part = javac.export("part.pb.gz", &["--format", "pprof", "--root", "com.sun.tools.javac.main.JavaCompiler.parseFiles"]);
+    let peek = build::must(go().args(["-peek", "JavaCompiler.parse"]).arg(&part));
+    assert!(peek.contains("com.sun.tools.javac.main.JavaCompiler.parseFiles("), "{peek}");
+    let lines = build::must(go().args(["-top", "-lines", "-nodecount=5"]).arg(&part));
+    assert!(lines.lines().any(|l| l.contains(".java:")), "{lines}");
+    assert!(build::must(go().args(["-raw"]).arg(&part)).contains("thread:[main]"));
+    assert!(build::must(go().args(["-traces"]).arg(&part)).contains("bytecodes"));
 }
 
 /// Compares metrics with what pprof says of them in one session.
@@ -210,23 +211,22 @@ fn add(costs: &mut Costs, name: &str, own: u64, total: u64) {
 #[test]
 #[ignore = "needs callgrind_annotate; scripts/test runs it"]
 fn callgrind_has_the_totals_of_a_report() {
-    for javac in JAVAC.iter() {
-        let file = javac.export("callgrind.out", &["--format", "callgrind"]);
-        let [own, inclusive] = ["no", "yes"].map(|inclusive| {
-            let mut annotate = Command::new("callgrind_annotate");
-            annotate.args(["--threshold=100", "--auto=no", "--context=0"]).arg(format!("--inclusive={inclusive}"));
-            annotated(&build::must(annotate.arg(format!("--show={}", METRICS.map(|(_, name)| event(name)).join(","))).arg(&file)))
-        });
-        for (i, (metric, _)) in METRICS.iter().enumerate() {
-            let mut found = Costs::new();
-            for (name, totals) in inclusive.iter().filter(|(name, _)| !name.starts_with('[') && *name != "PROGRAM TOTALS") {
-                found.insert(name.clone(), (own.get(name).map_or(0, |own| own[i]), Some(totals[i])));
-            }
-            javac.compare(&found, metric, "callgrind");
-            for rows in [&own, &inclusive] {
-                let all = rows.get("PROGRAM TOTALS").expect("totals");
-                assert_eq!(all[i], total(&javac.report, metric), "JDK {}, {metric} in callgrind", javac.feature);
-            }
+    let javac = &*JAVAC;
+    let file = javac.export("callgrind.out", &["--format", "callgrind"]);
+    let [own, inclusive] = ["no", "yes"].map(|inclusive| {
+        let mut annotate = Command::new("callgrind_annotate");
+        annotate.args(["--threshold=100", "--auto=no", "--context=0"]).arg(format!("--inclusive={inclusive}"));
+        annotated(&build::must(annotate.arg(format!("--show={}", METRICS.map(|(_, name)| event(name)).join(","))).arg(&file)))
+    });
+    for (i, (metric, _)) in METRICS.iter().enumerate() {
+        let mut found = Costs::new();
+        for (name, totals) in inclusive.iter().filter(|(name, _)| !name.starts_with('[') && *name != "PROGRAM TOTALS") {
+            found.insert(name.clone(), (own.get(name).map_or(0, |own| own[i]), Some(totals[i])));
+        }
+        javac.compare(&found, metric, "callgrind");
+        for rows in [&own, &inclusive] {
+            let all = rows.get("PROGRAM TOTALS").expect("totals");
+            assert_eq!(all[i], total(&javac.report, metric), "JDK {}, {metric} in callgrind", javac.feature);
         }
     }
 }
@@ -259,20 +259,18 @@ fn annotated(text: &str) -> BTreeMap<String, Vec<u64>> {
 #[test]
 #[ignore = "needs inferno; scripts/test runs it"]
 fn collapsed_draws_in_inferno() {
-    for javac in JAVAC.iter() {
-        let report = javac.ask(&["--root", PART]);
-        for (metric, name) in METRICS {
-            let all = total(&report, metric);
-            // inferno takes no file without stacks.
-            if all == 0 {
-                continue;
-            }
-            let file = javac.export("javac.txt", &["--format", "collapsed", "--root", PART, "--metric", name]);
-            let text =
-                build::must(Command::new("inferno-flamegraph").args(["--minwidth", "0.5", "--countname", metric]).arg(&file));
-            let wanted = format!("({} {metric}, 100%)", thousands(all));
-            assert!(text.contains(&wanted), "{wanted}");
+    let javac = &*JAVAC;
+    let report = javac.ask(&["--root", PART]);
+    for (metric, name) in METRICS {
+        let all = total(&report, metric);
+        // inferno takes no file without stacks.
+        if all == 0 {
+            continue;
         }
+        let file = javac.export("javac.txt", &["--format", "collapsed", "--root", PART, "--metric", name]);
+        let text = build::must(Command::new("inferno-flamegraph").args(["--minwidth", "0.5", "--countname", metric]).arg(&file));
+        let wanted = format!("({} {metric}, 100%)", thousands(all));
+        assert!(text.contains(&wanted), "{wanted}");
     }
 }
 
@@ -280,14 +278,13 @@ fn collapsed_draws_in_inferno() {
 #[test]
 #[ignore = "takes a while; scripts/test runs it"]
 fn collapsed_has_the_totals_of_a_report() {
-    for javac in JAVAC.iter() {
-        for pair in METRICS.chunks(2) {
-            thread::scope(|scope| {
-                for (metric, name) in pair {
-                    scope.spawn(move || javac.compare(&collapsed(javac, name), metric, "collapsed"));
-                }
-            });
-        }
+    let javac = &*JAVAC;
+    for pair in METRICS.chunks(2) {
+        thread::scope(|scope| {
+            for (metric, name) in pair {
+                scope.spawn(move || javac.compare(&collapsed(javac, name), metric, "collapsed"));
+            }
+        });
     }
 }
 
@@ -318,18 +315,17 @@ fn collapsed(javac: &Javac, metric: &str) -> Costs {
 #[test]
 #[ignore = "needs python3; scripts/test runs it"]
 fn tables_have_the_totals_of_a_report() {
-    for javac in JAVAC.iter() {
-        let both = |format| (table(javac, format, "contexts", &[]), table(javac, format, "methods", &["--methods"]));
-        let ((csv, csv_methods), (json, json_methods)) = thread::scope(|scope| {
-            let csv = scope.spawn(|| both("csv"));
-            let json = both("json");
-            (csv.join().unwrap_or_else(|panic| panic::resume_unwind(panic)), json)
-        });
-        // Numbers with callees that a report does not have.
-        for (other, what) in [(csv_methods, "csv --methods"), (json, "json"), (json_methods, "json --methods")] {
-            for (i, (metric, _)) in METRICS.iter().enumerate() {
-                assert!(csv[i] == other[i], "JDK {}, {metric}: csv and {what} differ with callees", javac.feature);
-            }
+    let javac = &*JAVAC;
+    let both = |format| (table(javac, format, "contexts", &[]), table(javac, format, "methods", &["--methods"]));
+    let ((csv, csv_methods), (json, json_methods)) = thread::scope(|scope| {
+        let csv = scope.spawn(|| both("csv"));
+        let json = both("json");
+        (csv.join().unwrap_or_else(|panic| panic::resume_unwind(panic)), json)
+    });
+    // Numbers with callees that a report does not have.
+    for (other, what) in [(csv_methods, "csv --methods"), (json, "json"), (json_methods, "json --methods")] {
+        for (i, (metric, _)) in METRICS.iter().enumerate() {
+            assert!(csv[i] == other[i], "JDK {}, {metric}: csv and {what} differ with callees", javac.feature);
         }
     }
 }
@@ -363,32 +359,30 @@ fn summed(text: &str, metric: &str) -> Costs {
 #[test]
 #[ignore = "needs node with speedscope and ajv; scripts/test runs it"]
 fn speedscope_loads_what_is_exported() {
-    for javac in JAVAC.iter() {
-        let file = javac.export("javac.speedscope.json", &["--format", "speedscope"]);
-        let sums: Value = serde_json::from_str(&consumer("speedscope.mjs", &file)).or_fail("speedscope.mjs");
-        assert_eq!(sums.as_object().map(|o| o.len()), Some(METRICS.len()));
-        for (metric, name) in METRICS {
-            let mut found = Costs::new();
-            for (method, costs) in sums[name].as_object().unwrap_or_else(|| panic!("no {name}")) {
-                let number = |i: usize| costs[i].as_u64().unwrap_or_else(|| panic!("{method}: {costs}"));
-                add(&mut found, method, number(0), number(1));
-            }
-            javac.compare(&found, metric, "speedscope");
+    let javac = &*JAVAC;
+    let file = javac.export("javac.speedscope.json", &["--format", "speedscope"]);
+    let sums: Value = serde_json::from_str(&consumer("speedscope.mjs", &file)).or_fail("speedscope.mjs");
+    assert_eq!(sums.as_object().map(|o| o.len()), Some(METRICS.len()));
+    for (metric, name) in METRICS {
+        let mut found = Costs::new();
+        for (method, costs) in sums[name].as_object().unwrap_or_else(|| panic!("no {name}")) {
+            let number = |i: usize| costs[i].as_u64().unwrap_or_else(|| panic!("{method}: {costs}"));
+            add(&mut found, method, number(0), number(1));
         }
+        javac.compare(&found, metric, "speedscope");
     }
 }
 
 #[test]
 #[ignore = "needs node with the trace engine of Chrome's DevTools; scripts/test runs it"]
 fn devtools_load_what_is_exported() {
-    for javac in JAVAC.iter() {
-        let file = javac.export("javac.trace.json", &["--format", "chrome"]);
-        assert_eq!(consumer("devtools.mjs", &file).trim(), total(&javac.report, "bytecodes").to_string());
-        let part = javac.ask(&["--root", PART]);
-        for (metric, name) in METRICS {
-            let file = javac.export("part.trace.json", &["--format", "chrome", "--root", PART, "--metric", name]);
-            assert_eq!(consumer("devtools.mjs", &file).trim(), total(&part, metric).to_string(), "{metric}");
-        }
+    let javac = &*JAVAC;
+    let file = javac.export("javac.trace.json", &["--format", "chrome"]);
+    assert_eq!(consumer("devtools.mjs", &file).trim(), total(&javac.report, "bytecodes").to_string());
+    let part = javac.ask(&["--root", PART]);
+    for (metric, name) in METRICS {
+        let file = javac.export("part.trace.json", &["--format", "chrome", "--root", PART, "--metric", name]);
+        assert_eq!(consumer("devtools.mjs", &file).trim(), total(&part, metric).to_string(), "{metric}");
     }
 }
 
