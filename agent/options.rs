@@ -4,6 +4,7 @@ mod caches;
 
 use caches::Caches;
 use cprof_profile::cache::CacheSpec;
+use cprof_profile::target::Library;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -66,6 +67,11 @@ fn is_option(word: &str) -> bool {
     VALID.split(", ").any(|option| option.split('=').next() == Some(word))
 }
 
+/// Whether a word names a model: one of cprof's, or a file.
+fn is_processor(word: &str) -> bool {
+    word.contains('/') || word.ends_with(".toml") || Library.shipped().iter().any(|model| model.name == word)
+}
+
 impl Options {
     /// Parses the text after `=`; empty is all defaults.
     pub fn parse(text: &str) -> Result<Options, Wrong> {
@@ -91,8 +97,8 @@ impl Options {
         for (position, option) in text.split(',').filter(|option| !option.is_empty()).enumerate() {
             let (name, value) = match option.split_once('=') {
                 Some((name, value)) => (name, Some(value)),
-                // As in libcprof.so=jop,cache=4k/16.
-                None if position == 0 && !is_option(option) => ("target", Some(option)),
+                // As in libcprof.so=jop,cache=4k/16. What else stands first and is no option was meant to be one.
+                None if !is_option(option) && (position == 0 || is_processor(option)) => ("target", Some(option)),
                 None => (option, None),
             };
             let repeatable = matches!(name, "root" | "include" | "exclude");
@@ -222,10 +228,20 @@ mod tests {
     }
 
     #[test]
+    fn a_processor_may_stand_anywhere() {
+        for text in ["jop,quiet,cache=4k/16", "quiet,jop,cache=4k/16", "cache=4k/16,quiet,jop", "quiet,cache=4k/16,target=jop"] {
+            let o = Options::parse(text).unwrap();
+            assert_eq!((o.target.as_str(), o.caches.len()), ("jop", 1), "{text}");
+        }
+    }
+
+    #[test]
     fn wrong_options_name_the_option_and_the_way_out() {
         for (text, names, way) in [
             ("colour=red", "colour", "bba=precise|block"),
             ("jup,cache=4k/16", "jup", "jop"),
+            ("quiet,jup", "jup", "target=NAME"),
+            ("jop,target=jop", "target", "twice"),
             ("bba=exact", "bba=exact", "precise or block"),
             ("sites", "sites", "needs a value"),
             ("quiet=yes", "quiet", "no value"),
