@@ -147,6 +147,16 @@ fn profiles_are_written_into_pipes() {
     let bytes = reader.wait_with_output().unwrap().stdout;
     assert_eq!(bytes.len() as u64, size);
     assert!(pipe.symlink_metadata().unwrap().file_type().is_fifo());
+    // A link to a file is replaced, one to a device is not; nothing in /dev is.
+    let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+    fs::write(&file, "mine").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    cprof_profile::file::write(&link, &profile).unwrap();
+    assert!(!link.is_symlink() && fs::read_to_string(&file).unwrap() == "mine");
+    let null = folder.path().join("null");
+    std::os::unix::fs::symlink("/dev/null", &null).unwrap();
+    cprof_profile::file::write(&null, &profile).unwrap();
+    assert!(null.is_symlink());
     assert!(cprof_profile::file::read_from(std::io::Cursor::new(bytes), &pipe).unwrap() == profile);
 }
 

@@ -11,12 +11,14 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::{self, BufRead, BufReader, Read, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// All metrics of the profile: what `cprof report` calls them, and what exports do.
 const METRICS: [(&str, &str); 6] = [
@@ -160,6 +162,39 @@ fn pprof_has_the_totals_of_a_report() {
     assert!(lines.lines().any(|l| l.contains(".java:")), "{lines}");
     assert!(build::must(go().args(["-raw"]).arg(&part)).contains("thread:[main]"));
     assert!(build::must(go().args(["-traces"]).arg(&part)).contains("bytecodes"));
+    let page = flame_graph(&part);
+    for text in ["com.sun.tools.javac.main.JavaCompiler.parseFiles", "bytecodes"] {
+        assert!(page.contains(text), "{text} is not in pprof's flame graph");
+    }
+}
+
+/// The page with the flame graph that pprof serves to browsers.
+fn flame_graph(file: &Path) -> String {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).or_fail("looking for a free port");
+    // Itself: ending `go tool` would not end it.
+    let tool = build::must(Command::new("go").args(["tool", "-n", "pprof"]));
+    let mut pprof = Command::new(tool.trim());
+    pprof.arg(format!("-http={free}")).arg("-no_browser").arg(file).stderr(Stdio::null());
+    let mut pprof = pprof.spawn().or_fail("starting pprof");
+    let ask = || -> io::Result<String> {
+        let mut answer = String::new();
+        let mut to = TcpStream::connect(free)?;
+        write!(to, "GET /ui/flamegraph HTTP/1.0\r\nHost: {free}\r\n\r\n")?;
+        to.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    let since = Instant::now();
+    let answer = loop {
+        match ask() {
+            Ok(answer) => break answer,
+            // It reads the file before it listens.
+            Err(e) => assert!(since.elapsed() < Duration::from_secs(60), "pprof does not answer: {e}"),
+        }
+        thread::sleep(Duration::from_millis(50));
+    };
+    pprof.kill().and_then(|()| pprof.wait()).or_fail("ending pprof");
+    assert!(answer.starts_with("HTTP/1.0 200 "), "pprof: {}", answer.lines().next().unwrap_or_default());
+    answer
 }
 
 /// Compares metrics with what pprof says of them in one session.

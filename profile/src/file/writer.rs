@@ -7,6 +7,7 @@ use crate::model::{Profile, level_number};
 use rustc_hash::FxHashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Cursor, Seek, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Up to so many bytes of classes are not compressed: that takes 12 ms for the 3 MB of a program that does next to nothing, an
@@ -28,8 +29,7 @@ pub(crate) fn write_packed(path: &Path, profile: &Profile, counters: &[u8]) -> R
 
 fn write_as(path: &Path, profile: &Profile, counters: Counters<'_>) -> Result<u64, WriteError> {
     let fail = |e| WriteError::new(path.to_owned(), e);
-    // Links are replaced, not followed: agents of privileged programs write to directories where others may put one.
-    if path.symlink_metadata().is_ok_and(|m| !m.is_file() && !m.is_dir() && !m.is_symlink()) {
+    if is_stream(path).map_err(fail)? {
         return write_within(path, profile, counters).map_err(fail);
     }
     let (temporary, file) = temporary(path).map_err(fail)?;
@@ -44,6 +44,18 @@ fn write_as(path: &Path, profile: &Profile, counters: Counters<'_>) -> Result<u6
         let _ = fs::remove_file(&temporary);
         fail(e)
     })
+}
+
+/// Whether a path leads to a device or a pipe. Links to files are replaced, not followed, since agents of privileged programs write to directories
+/// where others may put one; for the same reason another user's pipe, at which they would wait for a reader, is refused.
+fn is_stream(path: &Path) -> io::Result<bool> {
+    let Ok(target) = path.metadata() else { return Ok(false) };
+    if target.file_type().is_fifo() && target.uid() != fs::metadata("/proc/self")?.uid() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is another user's pipe"));
+    }
+    // /dev/stdout is a link, and may lead to a file.
+    let in_dev = path.starts_with("/dev") && !path.starts_with("/dev/shm");
+    Ok(!target.is_dir() && (!target.is_file() || in_dev))
 }
 
 /// A zip cannot be written from front to end, so it is complete before the first byte of it goes anywhere.
