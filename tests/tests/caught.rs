@@ -6,7 +6,7 @@ use cprof_tests::{OrFail, build, jdk};
 
 /// Of each method that `Caught`'s worker calls: the bytecodes of its calls, which take turns.
 const METHODS: [(&str, &[u64]); 6] = [
-    ("Caught.round()V", &[15]),
+    ("Caught.round()V", &[25]),
     ("Caught.choose(I)I", &[4, 30]),
     ("Caught.loop(I)I", &[66]),
     ("Caught.select(I)I", &[4, 6, 8]),
