@@ -67,11 +67,6 @@ fn is_option(word: &str) -> bool {
     VALID.split(", ").any(|option| option.split('=').next() == Some(word))
 }
 
-/// Whether a word names a model: one of cprof's, or a file.
-fn is_processor(word: &str) -> bool {
-    word.contains('/') || word.ends_with(".toml") || Library.shipped().iter().any(|model| model.name == word)
-}
-
 impl Options {
     /// Parses the text after `=`; empty is all defaults.
     pub fn parse(text: &str) -> Result<Options, Wrong> {
@@ -98,7 +93,7 @@ impl Options {
             let (name, value) = match option.split_once('=') {
                 Some((name, value)) => (name, Some(value)),
                 // As in libcprof.so=jop,cache=4k/16. What else stands first and is no option was meant to be one.
-                None if !is_option(option) && (position == 0 || is_processor(option)) => ("target", Some(option)),
+                None if !is_option(option) && (position == 0 || Library.is_named(option)) => ("target", Some(option)),
                 None => (option, None),
             };
             let repeatable = matches!(name, "root" | "include" | "exclude");

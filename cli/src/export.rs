@@ -10,16 +10,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use cprof_compare::metric::find;
 use cprof_export::{Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
 use cprof_profile::metrics::{Metric, Sheet};
-use std::io::{self, IsTerminal};
-use std::path::Path;
 
 /// Writes a profile in another format.
 pub fn export(args: &Export) -> Result<()> {
     if args.methods && !matches!(args.format, Format::Csv | Format::Json) {
         bail!("--methods is for the formats csv and json; the others have stacks");
     }
-    if args.format == Format::Pprof && args.out == Path::new("-") && io::stdout().is_terminal() {
-        bail!("pprof's format is not text, and standard output is a terminal; name a file with -o, as -o app.pb.gz");
+    if args.format == Format::Pprof {
+        output::spares_terminal(&args.out, "pprof's format", "app.pb.gz")?;
     }
     if args.metric.is_some() && args.format == Format::Parquet {
         bail!("--metric is for the other formats; in parquet every metric has its column or rows");
@@ -50,11 +48,7 @@ pub fn export(args: &Export) -> Result<()> {
         (Format::Json, true) => json::write_methods(&source, &mut out),
         (Format::Parquet, _) => unreachable!("tables are written above"),
     };
-    match written {
-        // Whoever reads our output has seen enough; `main` looks for this error itself.
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Err(e.into()),
-        written => written.with_context(|| format!("{} cannot be written", args.out.display()))?,
-    }
+    written.with_context(|| format!("{} cannot be written", args.out.display()))?;
     out.finish()?;
     Ok(())
 }
@@ -64,7 +58,5 @@ fn choose(mut all: Vec<Metric>, args: &Export) -> Result<Vec<Metric>> {
     let one = matches!(args.format, Format::Collapsed | Format::Chrome).then_some("bytecodes");
     let Some(name) = args.metric.as_deref().or(one) else { return Ok(all) };
     let found = find(all.iter(), name).map_err(|e| anyhow!("{}: {e} (--target adds cycles)", args.part.file.display()));
-    let name = found?.name.clone();
-    all.retain(|m| m.name == name);
-    Ok(all)
+    Ok(vec![all.swap_remove(found?)])
 }

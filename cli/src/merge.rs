@@ -10,7 +10,7 @@ use cprof_profile::merge::Merger;
 use cprof_profile::model::Run;
 use cprof_profile::names::counted;
 use std::collections::BTreeSet;
-use std::io::{self, Cursor, IsTerminal, Write};
+use std::io::{self, Cursor, Write};
 use std::path::Path;
 
 /// Reads one profile after the other, adds them up, and writes the sum.
@@ -21,9 +21,7 @@ pub fn merge(args: &Merge) -> Result<()> {
             same.display()
         );
     }
-    if args.out == Path::new("-") && io::stdout().is_terminal() {
-        bail!("a profile is not text, and standard output is a terminal; name a file with -o, as -o all.cprof");
-    }
+    output::spares_terminal(&args.out, "a profile", "all.cprof")?;
     let progress = Progress::start(format!("merging {} profiles", args.files.len()));
     let mut merger = Merger::default();
     for (i, path) in args.files.iter().enumerate() {

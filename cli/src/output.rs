@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_profile::file::way_out;
 use std::fs::{File, Permissions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -35,6 +35,14 @@ pub fn spares<'f>(out: &Path, read: impl IntoIterator<Item = &'f PathBuf>) -> Re
     }
 }
 
+/// Refuses to write what is no text to a terminal. `what` it is, and the name of a file as an `example`.
+pub fn spares_terminal(out: &Path, what: &str, example: &str) -> Result<()> {
+    if out == Path::new("-") && io::stdout().is_terminal() {
+        bail!("{what} is not text, and standard output is a terminal; name a file with -o, as -o {example}");
+    }
+    Ok(())
+}
+
 impl Output {
     /// Opens the file, or standard output for `-`.
     pub fn create(path: &Path) -> Result<Output> {
@@ -63,11 +71,7 @@ impl Output {
     pub fn finish(self) -> Result<Option<u64>> {
         let cannot = |path: &Path| format!("{} cannot be written", path.display());
         match self {
-            Output::Standard(mut out) => match out.flush() {
-                // `main` looks for this error itself.
-                Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Err(e.into()),
-                flushed => flushed.map(|()| None).context("standard output cannot be written"),
-            },
+            Output::Standard(mut out) => out.flush().map(|()| None).context("standard output cannot be written"),
             Output::Within(mut out, path) => out.flush().map(|()| None).with_context(|| cannot(&path)),
             Output::Beside(out, path) => {
                 let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(|| cannot(&path))?;

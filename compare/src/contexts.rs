@@ -66,6 +66,7 @@ impl Contexts {
         };
         let root = Both { what: What::Root, parent: 0, site: 0, before: true, after: true };
         let mut siblings = Siblings::default();
+        siblings.root();
         let mut joined = Contexts { list: vec![root], of_before: Vec::new(), of_after: Vec::new(), sites };
         joined.of_before = joined.add(before.tree, |w| w, &maps[0], &mut siblings, sites.only_one, |c| c.before = true);
         joined.of_after =

@@ -13,21 +13,21 @@ pub struct NoMetric {
     names: Vec<String>,
 }
 
-/// The metric of that name. What stands in brackets may be left out from the end as long as one remains: `cycles[jop]` or `cycles` for
+/// The position of the metric of that name. What stands in brackets may be left out from the end as long as one remains: `cycles[jop]` or `cycles` for
 /// `cycles[jop,4k/16]`.
-pub fn find<'m>(metrics: impl Iterator<Item = &'m Metric> + Clone, name: &str) -> Result<&'m Metric, NoMetric> {
-    if let Some(metric) = metrics.clone().find(|m| m.name == name) {
-        return Ok(metric);
+pub fn find<'m>(mut metrics: impl Iterator<Item = &'m Metric> + Clone, name: &str) -> Result<usize, NoMetric> {
+    if let Some(at) = metrics.clone().position(|m| m.name == name) {
+        return Ok(at);
     }
     let beginning = name.strip_suffix(']').unwrap_or(name);
     let fits = |m: &&Metric| m.name.strip_prefix(beginning).is_some_and(|rest| rest.starts_with(['[', ',', ' ']));
-    let fitting: Vec<&Metric> = metrics.clone().filter(fits).collect();
-    if let [one] = fitting[..] {
+    let fitting: Vec<(usize, &Metric)> = metrics.clone().enumerate().filter(|(_, m)| fits(m)).collect();
+    if let [(one, _)] = fitting[..] {
         return Ok(one);
     }
     let several = !fitting.is_empty();
     let names = |list: &mut dyn Iterator<Item = &'m Metric>| list.map(|m| m.name.clone()).collect();
-    let names = if several { names(&mut fitting.into_iter()) } else { names(&mut metrics.clone()) };
+    let names = if several { names(&mut fitting.into_iter().map(|(_, m)| m)) } else { names(&mut metrics) };
     Err(NoMetric { name: name.to_owned(), several, names })
 }
 
@@ -39,7 +39,7 @@ mod tests {
     fn names_may_be_short_as_long_as_they_are_clear() {
         let metric = |name: &str| Metric { name: name.into(), unit: "", own: vec![] };
         let all = ["calls", "bytecodes", "cycles[jop,4k/16]", "cycles[jop rws=3,4k/16]", "cycles[pico,4k/16]"].map(metric);
-        let found = |name: &str| find(all.iter(), name).map(|m| m.name.as_str());
+        let found = |name: &str| find(all.iter(), name).map(|at| all[at].name.as_str());
         assert_eq!(found("calls"), Ok("calls"));
         assert_eq!(found("cycles[pico]"), Ok("cycles[pico,4k/16]"));
         assert_eq!(found("cycles[jop,4k/16]"), Ok("cycles[jop,4k/16]"));

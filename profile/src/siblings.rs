@@ -9,7 +9,7 @@ use std::hash::Hash;
 /// How many callees of a caller are looked through one by one.
 const NEAR: usize = 8;
 
-/// Who calls whom in a tree that grows. Contexts are numbers from 0, the root's, without gaps.
+/// Who calls whom in a tree that grows, from its root on. Contexts are numbers from 0, the root's, without gaps.
 #[derive(Debug)]
 pub struct Siblings<K> {
     /// Per context its latest callee; 0: none.
@@ -31,12 +31,12 @@ pub enum Place {
 
 impl<K: Copy + Eq + Hash> Default for Siblings<K> {
     fn default() -> Siblings<K> {
-        Siblings { latest: vec![0], before: vec![0], far: FxHashMap::default() }
+        Siblings { latest: Vec::new(), before: Vec::new(), far: FxHashMap::default() }
     }
 }
 
 impl<K: Copy + Eq + Hash> Siblings<K> {
-    /// The number for another root, which nobody calls.
+    /// The number for a root, which nobody calls: 0 for the first.
     pub fn root(&mut self) -> u32 {
         self.latest.push(0);
         self.before.push(0);
@@ -100,6 +100,7 @@ mod tests {
     #[test]
     fn contexts_are_found_again_however_many_siblings_they_have() {
         let mut siblings = Siblings::default();
+        assert_eq!(siblings.root(), 0);
         let mut keys = vec![0u32];
         let mut expected: HashMap<(u32, u32), u32> = HashMap::new();
         let mut state = 1u32;

@@ -144,8 +144,13 @@ impl Builder {
             siblings: Siblings::default(),
             threads: Vec::new(),
         };
-        builder.push(Context::empty(What::Root, 0, 0, u32::MAX));
+        builder.root();
         builder
+    }
+
+    fn root(&mut self) -> u32 {
+        self.push(Context::empty(What::Root, 0, 0, u32::MAX));
+        self.siblings.root()
     }
 
     fn push(&mut self, context: Context) {
@@ -182,8 +187,7 @@ impl Builder {
         if let Some((context, _)) = self.threads.iter().find(|(_, l)| l == label) {
             return *context;
         }
-        let context = self.siblings.root();
-        self.push(Context::empty(What::Root, 0, 0, u32::MAX));
+        let context = self.root();
         self.threads.push((context, label.to_owned()));
         context
     }

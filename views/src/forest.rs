@@ -49,6 +49,7 @@ impl Forest {
         };
         let root = Key { parent: 0, symbol: forest.number(&special(ROOT)), site: 0 };
         forest.contexts.push(root);
+        forest.siblings.root();
         forest
     }
 

@@ -13,7 +13,7 @@ use cprof_annotate::charges::Charges;
 use cprof_annotate::method::{Annotation, Choice, annotate as annotate_methods};
 use cprof_annotate::source::Sources;
 use cprof_profile::model::Level;
-use cprof_profile::names::thousands;
+use cprof_profile::names::{counted, thousands};
 use cprof_profile::tree::Symbol;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -119,7 +119,7 @@ fn head(view: &View, method: &Shown<'_>, out: &mut dyn Write, style: Style) -> i
     };
     let file = if method.source_file.is_empty() { String::new() } else { format!("  {}", method.source_file) };
     writeln!(out, "{}{}", style.bold(&readable(method.symbol)), style.dim(&format!("{file}{variant}")))?;
-    let mut sums = vec![format!("{} {}", thousands(a.calls), if a.calls == 1 { "call" } else { "calls" })];
+    let mut sums = vec![counted(a.calls, "call", "calls")];
     if a.exceptional_exits > 0 {
         sums.push(format!("{} left by an exception", thousands(a.exceptional_exits)));
     }

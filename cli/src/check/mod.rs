@@ -122,7 +122,7 @@ fn measured(view: &View, budgets: &[Budget], args: &Check) -> (Vec<Metric>, Colu
                 metrics.push(metric);
                 metrics.len() - 1
             }),
-            None => position(&metrics, name),
+            None => find(metrics.iter(), name).map_err(Into::into),
         };
         columns.insert(name.clone(), found.map_err(|e| format!("{e:#}")));
     }
@@ -139,9 +139,4 @@ fn on_processor(view: &View, processor: &str, args: &Check) -> Result<Metric> {
     let cache = cache.unwrap_or_else(|| chosen_cache(&view.profile, &model));
     let evaluated = evaluated(view, &model, cache, &args.how)?;
     Ok(cycles(&view.tree, &evaluated.name, evaluated.cache, &evaluated.nodes))
-}
-
-fn position(metrics: &[Metric], name: &str) -> Result<usize> {
-    let found = find(metrics.iter(), name)?;
-    metrics.iter().position(|m| std::ptr::eq(m, found)).context("the metric is one of those")
 }

@@ -44,7 +44,7 @@ impl Loaded {
     /// The metric that `--metric` names; of all that both profiles have.
     fn named<'a>(&self, comparison: &Comparison<'a>, name: &str) -> Result<Pair<'a>> {
         let pairs = comparison.metrics();
-        let found = find(pairs.iter().map(|p| p.before), name).with_context(|| {
+        let at = find(pairs.iter().map(|p| p.before), name).with_context(|| {
             let only = comparison.other_metrics();
             let [before, after] = &self.views;
             let missing = |names: &[&str], view: &View| match names {
@@ -53,8 +53,7 @@ impl Loaded {
             };
             format!("--metric {name}, in both profiles{}{}", missing(&only[0], before), missing(&only[1], after))
         })?;
-        let pair = pairs.iter().find(|p| std::ptr::eq(p.before, found));
-        pair.copied().context("the metric is one of those")
+        Ok(pairs[at])
     }
 }
 

@@ -48,7 +48,6 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
 fn metric(loaded: &Loaded, name: Option<&str>) -> Result<Metric> {
     let name = name.map_or_else(|| loaded.metric(), str::to_owned);
     let mut all = columns(&loaded.view, &loaded.view.tree, &loaded.processors);
-    let name = find(all.iter(), &name).with_context(|| loaded.view.file.clone())?.name.clone();
-    all.retain(|m| m.name == name);
-    all.pop().context("the metric is one of those")
+    let at = find(all.iter(), &name).with_context(|| loaded.view.file.clone())?;
+    Ok(all.swap_remove(at))
 }

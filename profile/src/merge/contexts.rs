@@ -108,8 +108,7 @@ impl Contexts {
     fn tree(&mut self, thread: &Thread) -> Result<u32, TooMuch> {
         let key = (thread.label(), thread.virtual_threads);
         let Some(&known) = self.trees.get(&key) else {
-            // The first is there from the beginning.
-            let root = if self.nodes.is_empty() { 0 } else { self.siblings.root() };
+            let root = self.siblings.root();
             self.push(root, special::ROOT, 0, 0)?;
             self.trees.insert(key, self.threads.len());
             self.threads.push(Thread { first_node: root, ..thread.clone() });

@@ -29,6 +29,11 @@ impl Library {
         SHIPPED
     }
 
+    /// Whether a word names a model: a shipped one's name, or any path.
+    pub fn is_named(self, word: &str) -> bool {
+        is_path(word) || SHIPPED.iter().any(|s| s.name == word)
+    }
+
     /// Finds a model and its bases: a shipped one by its name, any other by the path of its file, which has a `/` or ends
     /// with `.toml`. A base that a file names by path stands relative to that file.
     ///
@@ -63,7 +68,7 @@ impl Library {
 
     /// Identity, text, and the directory of a file; a shipped model has none.
     fn open(self, name: &str, beside: Option<&Path>) -> Result<(String, String, Option<PathBuf>), TargetError> {
-        if !name.contains('/') && !name.ends_with(".toml") {
+        if !is_path(name) {
             return match SHIPPED.iter().find(|s| s.name == name) {
                 Some(shipped) => Ok((name.to_owned(), shipped.text.to_owned(), None)),
                 None => Err(TargetError::new(unknown(name))),
@@ -78,6 +83,10 @@ impl Library {
         let shown = if beside.is_none() { path.display().to_string() } else { identity.display().to_string() };
         Ok((shown, text, Some(directory)))
     }
+}
+
+fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml")
 }
 
 fn unknown(name: &str) -> String {
