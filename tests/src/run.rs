@@ -5,6 +5,8 @@ use crate::build::{self, Built, Libraries};
 use crate::jdk::{self, Jdk};
 use crate::program::{Expectation, Program};
 use crate::tree::{Counts, Tree, stable};
+use cprof_export::names;
+use cprof_profile::tree::Symbol;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -166,6 +168,13 @@ pub fn read_oracle(file: &Path) -> Tree {
     }
     assert!(complete, "{} is cut off", file.display());
     tree
+}
+
+/// The name that exports give the method of a row of `cprof report --format json`.
+pub fn exported_name(row: &serde_json::Value) -> String {
+    let text = |key: &str| row[key].as_str().unwrap_or_else(|| panic!("no {key}: {row}")).to_owned();
+    let [class, method, descriptor] = ["class", "method", "descriptor"].map(text);
+    names::method(&Symbol { class, method, descriptor, native: row["native"] == true })
 }
 
 /// The rows of `cprof report --tree --format json`, numbered one after the other.

@@ -1,9 +1,8 @@
 //! Calls in callgrind's format: each callee has as many as in the report, whether call sites were distinguished or not, and with
 //! `sites=on` they are at the lines that call.
 
-use cprof_export::names;
-use cprof_profile::tree::Symbol;
 use cprof_tests::jdk::{self, Jdk};
+use cprof_tests::run::exported_name;
 use cprof_tests::{OrFail, build};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -55,12 +54,7 @@ fn record(jdk: &Jdk, folder: &Path, options: &str) -> PathBuf {
 fn reported(profile: &Path) -> BTreeMap<String, u64> {
     let text = build::must(Command::new(build::cprof()).arg("report").arg(profile).args(["--format", "json"]));
     let report: Value = serde_json::from_str(&text).or_fail("the report");
-    let row = |row: &Value| {
-        let text = |key: &str| row[key].as_str().unwrap_or_else(|| panic!("no {key}: {row}")).to_owned();
-        let [class, method, descriptor] = ["class", "method", "descriptor"].map(text);
-        let symbol = Symbol { class, method, descriptor, native: row["native"] == true };
-        (names::method(&symbol), row["calls"].as_u64().unwrap_or_else(|| panic!("no calls: {row}")))
-    };
+    let row = |row: &Value| (exported_name(row), row["calls"].as_u64().unwrap_or_else(|| panic!("no calls: {row}")));
     // One that was found without a call was active when counting began.
     report["methods"].as_array().expect("methods").iter().map(row).filter(|(_, calls)| *calls > 0).collect()
 }

@@ -6,6 +6,7 @@ use cprof_export::names;
 use cprof_profile::names::thousands;
 use cprof_profile::tree::Symbol;
 use cprof_tests::jdk::{self, Jdk};
+use cprof_tests::run::exported_name;
 use cprof_tests::{OrFail, build};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -95,9 +96,7 @@ impl Javac {
         let mut costs = Costs::new();
         for row in self.report["methods"].as_array().expect("methods") {
             let own = row[metric].as_u64().unwrap_or_else(|| panic!("no {metric}: {row}"));
-            let text = |key: &str| row[key].as_str().unwrap_or_else(|| panic!("no {key}: {row}"));
-            let name = name(text("class"), text("method"), text("descriptor"), row["native"] == true);
-            costs.insert(name, (own, row[format!("{metric}_total")].as_u64()));
+            costs.insert(exported_name(row), (own, row[format!("{metric}_total")].as_u64()));
         }
         assert!(costs.len() > 1000 && costs.values().any(|c| c.0 > 0), "{metric}");
         let has_totals = costs.values().all(|c| c.1.is_some());
