@@ -88,6 +88,53 @@ test('the table sorts', 'threads.html', async (page) => {
   assert.deepEqual(classes, classes.slice().sort());
 });
 
+test('a click counts even if the list is drawn between press and release', 'threads.html', async (page) => {
+  for (const [tab, list] of [['methods', 'method-table'], ['contexts', 'context-tree']]) {
+    await page.click(`#tab-${tab}`);
+    const [x, y, name] = await page.$eval(`#${list} .row bdi`, (bdi) => {
+      const box = bdi.getBoundingClientRect();
+      return [box.x + 5, box.y + box.height / 2, bdi.closest('.name').title];
+    });
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.evaluate((id) => document.getElementById(id).dispatchEvent(new Event('scroll')), list);
+    await page.mouse.up();
+    assert.equal(await page.$eval('#method', (e) => e.hidden), false, tab);
+    assert.equal(await page.$eval('#method-name .name', (e) => e.title), name);
+    await page.click('#close');
+  }
+});
+
+test('scrolled, a list shows what is there', 'compiler.html', async (page) => {
+  await page.click('#tab-methods');
+  const shown = () => page.$eval('#method-table', (table) => {
+    const head = table.querySelector('.head').getBoundingClientRect().bottom;
+    const bottom = table.getBoundingClientRect().top + table.clientHeight;
+    return [...table.querySelectorAll('.row')].map((row) => ({ index: Number(row.dataset.index), box: row.getBoundingClientRect() }))
+      .filter(({ box }) => box.bottom > head && box.top < bottom)
+      .map(({ index, box }) => [index, Math.max(box.top, head), Math.min(box.bottom, bottom)]);
+  });
+  const drawn = () => page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
+  // By a row, back by a page, far, to the end, and to the beginning.
+  for (const to of [24, 1000, 700, 20000, 1e9, 0]) {
+    await page.$eval('#method-table', (table, y) => { table.scrollTop = y; }, to);
+    await drawn();
+    const rows = await shown();
+    assert.ok(rows.length > 5, `${to}: ${rows.length} rows`);
+    rows.forEach(([index, top], i) => i > 0 && assert.deepEqual([index, top], [rows[i - 1][0] + 1, rows[i - 1][2]]));
+  }
+  await page.focus('#method-table');
+  await page.keyboard.press('End');
+  await drawn();
+  const last = Number(await page.$eval('#method-table', (table) => table.getAttribute('aria-rowcount'))) - 2;
+  assert.equal(await page.$eval('#method-table .current', (row) => Number(row.dataset.index)), last);
+  assert.equal(await page.$$eval('#method-table [aria-selected]', (all) => all.length), 1);
+  await page.keyboard.press('Home');
+  await drawn();
+  assert.deepEqual(await page.$$eval('#method-table [aria-selected]', (all) => all.map((row) => row.dataset.index)), ['0']);
+  assert.equal(await page.$eval('#method-table', (table) => table.getAttribute('aria-activedescendant')), 'method-table-0');
+});
+
 test('the tree by keys alone', 'threads.html', async (page) => {
   await page.click('#tab-contexts');
   await page.focus('#context-tree');

@@ -8,7 +8,7 @@ const ROW = 24;
  */
 class List {
   constructor(holder, { render, key, role }) {
-    Object.assign(this, { holder, render, key, role, count: 0, current: -1, first: 0 });
+    Object.assign(this, { holder, render, key, role, count: 0, current: -1 });
     this.spacer = element('div', 'spacer');
     this.window = element('div', 'window');
     this.window.setAttribute('role', 'presentation');
@@ -32,7 +32,7 @@ class List {
     this.count = count;
     this.current = Math.min(current, count - 1);
     this.spacer.style.height = `${this.height}px`;
-    this.draw();
+    this.redraw();
   }
 
   /** Shows a row and makes it the current one. */
@@ -53,34 +53,60 @@ class List {
     if (event.target !== this.holder || event.altKey || event.ctrlKey || event.metaKey) return;
     if (step !== undefined) {
       event.preventDefault();
-      this.go(this.current < 0 ? 0 : this.current + step);
+      this.go(this.current < 0 && Number.isFinite(step) ? 0 : this.current + step);
     } else if (this.key && this.current >= 0 && this.key(event, this.current)) {
       event.preventDefault();
     }
   }
 
+  /**
+   * Shows the rows at which the list is scrolled. Those that are there already stay the elements they are: a browser forgets a click
+   * whose element goes away between press and release.
+   */
   draw() {
     const scale = this.count === 0 ? 1 : this.height / (this.count * ROW);
     const scrolled = this.holder.scrollTop;
-    this.first = Math.max(0, Math.floor(scrolled / scale / ROW));
-    const visible = Math.ceil(this.holder.clientHeight / ROW) + 1;
-    const rows = [];
-    this.holder.removeAttribute('aria-activedescendant');
-    for (let i = this.first; i < Math.min(this.count, this.first + visible); i += 1) {
-      const row = element('div', 'row');
-      row.setAttribute('role', this.role);
-      row.id = `${this.holder.id}-${i}`;
-      row.dataset.index = i;
-      this.render(i, row);
-      if (i === this.current) {
-        row.classList.add('current');
-        row.setAttribute('aria-selected', 'true');
-        this.holder.setAttribute('aria-activedescendant', row.id);
-      }
-      rows.push(row);
+    const first = Math.max(0, Math.floor(scrolled / scale / ROW));
+    const end = Math.min(this.count, first + Math.ceil(this.holder.clientHeight / ROW) + 1);
+    for (const row of [...this.window.children]) if (row.dataset.index < first || row.dataset.index >= end) row.remove();
+    const next = this.window.firstChild;
+    const [from, until] = next ? [Number(next.dataset.index), Number(this.window.lastChild.dataset.index) + 1] : [end, end];
+    for (let i = first; i < from; i += 1) this.window.insertBefore(this.row(i), next);
+    for (let i = until; i < end; i += 1) this.window.append(this.row(i));
+    this.window.style.transform = `translateY(${scale === 1 ? first * ROW : scrolled}px)`;
+    this.mark();
+  }
+
+  /** Shows all rows anew: what they say has changed. */
+  redraw() {
+    this.window.replaceChildren();
+    this.draw();
+  }
+
+  row(index) {
+    const row = element('div', 'row');
+    row.setAttribute('role', this.role);
+    row.id = `${this.holder.id}-${index}`;
+    row.dataset.index = index;
+    this.render(index, row);
+    return row;
+  }
+
+  /** Says which row is the current one. */
+  mark() {
+    const marked = this.window.querySelector('.current');
+    const current = this.window.querySelector(`[data-index="${this.current}"]`);
+    if (marked && marked !== current) {
+      marked.classList.remove('current');
+      marked.removeAttribute('aria-selected');
     }
-    this.window.style.transform = `translateY(${scale === 1 ? this.first * ROW : scrolled}px)`;
-    this.window.replaceChildren(...rows);
+    if (current) {
+      current.classList.add('current');
+      current.setAttribute('aria-selected', 'true');
+      this.holder.setAttribute('aria-activedescendant', current.id);
+    } else {
+      this.holder.removeAttribute('aria-activedescendant');
+    }
   }
 }
 

@@ -67,8 +67,8 @@ class Page {
   recolour() {
     this.views.flame.legend();
     this.views.flame.draw();
-    this.views.methods.list.draw();
-    this.views.contexts.list.draw();
+    this.views.methods.list.redraw();
+    this.views.contexts.list.redraw();
     this.method.setView(this.view);
   }
 
