@@ -104,7 +104,7 @@ impl Agent {
             pattern.matches_method(&symbol.class, &symbol.method, &symbol.descriptor)
         };
         // Natives have no bytecodes.
-        Ok(Tree::new(&profile, &symbols, &measures, &[], |_| true).at_and_below(named).contexts[0].total)
+        Ok(Tree::new(&profile, &symbols, &measures, &[], |_| true).at_and_below(named).context(0).total)
     }
 
     /// Passes on what was counted and not left out by pauses.

@@ -9,6 +9,7 @@ use cprof_profile::measure::measure;
 use cprof_profile::model::{Departure, DepartureKind, Profile};
 use cprof_profile::natives::native_calls;
 use cprof_profile::target::{Bytecodes, CycleEstimator, Library, Model};
+use cprof_synthetic::{counters, set_counters};
 
 fn model() -> Model {
     Library.load("jop").unwrap()
@@ -72,10 +73,13 @@ fn every_changed_byte_of_a_class() {
 fn counts_that_contradict_each_other() {
     let model = model();
     let good = cprof_synthetic::demo().profile(&[]);
-    for counter in 0..good.nodes.counters.len() {
+    let counters = counters(&good);
+    for counter in 0..counters.len() {
         for value in [0, 1 << 20, u64::MAX, 1 << 63] {
             let mut profile = good.clone();
-            profile.nodes.counters[counter] = value;
+            let mut changed = counters.clone();
+            changed[counter] = value;
+            set_counters(&mut profile, changed);
             look(&profile, &model);
         }
     }

@@ -179,7 +179,7 @@ fn measured(
         .with_context(|| format!("target {}, cache {}", c.target, c.cache))?;
     notes.extend(evaluation.notes.iter().map(|note| format!("{}: {note}", c.target)));
     let mut sum = Metrics::default();
-    evaluation.nodes.iter().zip(chosen).filter(|(_, chosen)| **chosen).for_each(|(node, _)| sum.add(node));
+    (0..evaluation.nodes.len()).filter(|&node| chosen[node]).for_each(|node| sum.add(&evaluation.nodes.get(node)));
     Ok((model, sum, view.totals.own))
 }
 

@@ -5,7 +5,7 @@ use crate::report::processor::model;
 use crate::report::view::View;
 use anyhow::{Context, Result};
 use cprof_profile::cache::CacheSpec;
-use cprof_profile::cycles::{self, Options, evaluate};
+use cprof_profile::cycles::{Columns, Options, evaluate};
 use cprof_profile::metrics::{self, Metric};
 use cprof_profile::target::{CycleEstimator, Model};
 use cprof_profile::tree::Tree;
@@ -21,7 +21,7 @@ pub struct OnProcessor {
     /// How it was evaluated.
     pub options: Options,
     /// Per node of the profile.
-    pub nodes: Vec<cycles::Metrics>,
+    pub nodes: Columns,
     /// What a reader must know.
     pub notes: Vec<String>,
 }

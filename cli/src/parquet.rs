@@ -24,7 +24,7 @@ pub fn export(view: &View, directory: &Path, on: &Processors) -> Result<()> {
         }
     }
     for p in processors(view, on)? {
-        let nodes = p.nodes.iter().map(|m| m.cycles).collect();
+        let nodes = Cow::Owned(p.nodes.cycles);
         columns.push(Column { metric: "cycles", target: Some(p.name), cache: p.cache.to_string(), nodes });
     }
     let run_id = run_id(profile);

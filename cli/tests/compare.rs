@@ -1,7 +1,9 @@
 //! `cprof diff`, `cprof overlap` and `cprof check` on synthetic profiles whose every count is known.
 
+use cprof_profile::amounts::Amounts;
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::model::{Misses, Profile};
+use cprof_synthetic::{counters, set_counters};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +38,8 @@ fn demo() -> Profile {
 /// The same with everything executed twice.
 fn twice() -> Profile {
     let mut profile = demo();
-    profile.nodes.counters.iter_mut().for_each(|c| *c *= 2);
+    let counters = counters(&profile);
+    set_counters(&mut profile, counters.iter().map(|c| c * 2));
     profile.departures.iter_mut().for_each(|d| d.count *= 2);
     profile
 }
@@ -117,7 +120,7 @@ fn other_caches_other_metrics() {
     let folder = Folder::new();
     let cached = |cache: &str| {
         let mut profile = demo();
-        let zeros = vec![0; profile.nodes.len()];
+        let zeros = Amounts::zeros(profile.nodes.len());
         profile.caches = vec![cache.parse::<CacheSpec>().unwrap()];
         profile.misses = vec![Misses { entry: zeros.clone(), returns: zeros }];
         profile
@@ -217,12 +220,13 @@ fn budgets_hold_or_not() {
 /// a method costs nothing.
 fn missed(times: u64) -> Profile {
     let mut profile = demo();
-    profile.nodes.counters.iter_mut().for_each(|c| *c *= 1000);
+    let counters = counters(&profile);
+    set_counters(&mut profile, counters.iter().map(|c| c * 1000));
     profile.departures.iter_mut().for_each(|d| d.count *= 1000);
-    let zeros = vec![0; profile.nodes.len()];
+    let zeros = Amounts::zeros(profile.nodes.len());
     let mut returns = zeros.clone();
     // The context of `work` on the main thread.
-    returns[2] = times;
+    returns.set(2, times);
     profile.caches = vec!["4k/16".parse::<CacheSpec>().unwrap()];
     profile.misses = vec![Misses { entry: zeros, returns }];
     profile

@@ -99,7 +99,8 @@ fn a_cache_that_is_left_out_is_said() {
     let folder = Folder::new("caches");
     folder.profile("cached.cprof", |p| {
         p.caches = vec!["4k/16".parse().unwrap()];
-        p.misses = vec![cprof_profile::model::Misses { entry: vec![0; p.nodes.len()], returns: vec![0; p.nodes.len()] }];
+        p.misses =
+            vec![cprof_profile::model::Misses { entry: vec![0; p.nodes.len()].into(), returns: vec![0; p.nodes.len()].into() }];
         p.run.target = "jop".into();
     });
     let (code, _, err) = folder.cprof("merge -q a.cprof cached.cprof -o all.cprof");

@@ -19,8 +19,9 @@ impl Profile {
         let mut profile = cprof_synthetic::demo().profile(&[]);
         profile.run.target = target.to_owned();
         profile.caches = caches.iter().map(|cache| cache.parse().unwrap()).collect();
-        let all = Misses { entry: vec![0, 1, 3, 0, 1, 1], returns: vec![0, 0, 2, 0, 0, 1] };
-        profile.misses = vec![all, Misses { entry: vec![0, 1, 1, 0, 0, 0], returns: vec![0, 0, 1, 0, 0, 0] }];
+        let all = Misses { entry: vec![0, 1, 3, 0, 1, 1].into(), returns: vec![0, 0, 2, 0, 0, 1].into() };
+        let fewer = Misses { entry: vec![0, 1, 1, 0, 0, 0].into(), returns: vec![0, 0, 1, 0, 0, 0].into() };
+        profile.misses = vec![all, fewer];
         profile.misses.truncate(caches.len());
         cprof_profile::file::write(&path, &profile).unwrap();
         Profile(path)

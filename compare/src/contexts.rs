@@ -4,10 +4,11 @@ use crate::methods::Methods;
 use crate::prints::same_places;
 use crate::renumbering::Side;
 use cprof_instrument::classfile::ClassFile;
+use cprof_profile::amounts::Amounts;
 use cprof_profile::metrics::Sheet;
 use cprof_profile::model::Profile;
 use cprof_profile::siblings::{Place, Siblings};
-use cprof_profile::tree::{Tree, What};
+use cprof_profile::tree::{Tree, What, with_callees};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -83,8 +84,8 @@ impl Contexts {
         merge_sites: bool,
         mark: impl Fn(&mut Both),
     ) -> Vec<u32> {
-        let mut places = vec![0; tree.contexts.len()];
-        for (i, context) in tree.contexts.iter().enumerate().skip(1) {
+        let mut places = vec![0; tree.len()];
+        for (i, context) in tree.contexts().enumerate().skip(1) {
             let parent = places[context.parent as usize];
             let what = what(context.what);
             let site = match self.list[parent as usize].what {
@@ -107,23 +108,17 @@ impl Contexts {
     }
 
     /// A metric of one of the trees, summed by joined context; `of` is its [`Contexts::of_before`] or [`Contexts::of_after`].
-    pub fn column(&self, of: &[u32], own: &[u64]) -> Vec<u64> {
-        let mut sums = vec![0u64; self.list.len()];
-        for (&context, &value) in of.iter().zip(own) {
-            let sum = &mut sums[context as usize];
-            *sum = sum.saturating_add(value);
+    pub fn column(&self, of: &[u32], own: &Amounts) -> Amounts {
+        let mut sums = Amounts::zeros(self.list.len());
+        for (&context, value) in of.iter().zip(own.iter()) {
+            sums.add(context as usize, value);
         }
         sums
     }
 
     /// A column of own numbers with those of all contexts below added.
-    pub fn totals(&self, own: &[u64]) -> Vec<u64> {
-        let mut totals = own.to_vec();
-        for i in (1..totals.len()).rev() {
-            let parent = self.list[i].parent as usize;
-            totals[parent] = totals[parent].saturating_add(totals[i]);
-        }
-        totals
+    pub fn totals(&self, own: &Amounts) -> Amounts {
+        with_callees(own.clone(), |i| self.list[i].parent)
     }
 }
 
@@ -139,8 +134,8 @@ fn matched(before: &Sheet<'_>, after: &Sheet<'_>, methods: &Methods, notes: &mut
     let mut seen: FxHashMap<(u32, What), [BTreeSet<u32>; 2]> = FxHashMap::default();
     for (side, tree) in [before.tree, after.tree].into_iter().enumerate() {
         let named = |what| if side == 0 { what } else { of_after(methods, what) };
-        for context in tree.contexts.iter().skip(1).filter(|c| c.site != 0) {
-            if let What::Method(caller) = named(tree.contexts[context.parent as usize].what) {
+        for context in tree.contexts().skip(1).filter(|c| c.site != 0) {
+            if let What::Method(caller) = named(tree.what(context.parent)) {
                 seen.entry((caller, named(context.what))).or_default()[side].insert(context.site);
             }
         }

@@ -3,6 +3,7 @@
 use crate::contexts::Contexts;
 use crate::methods::{Joined, Methods};
 use crate::renumbering::Side;
+use cprof_profile::amounts::Amounts;
 use cprof_profile::metrics::{Metric, Sheet};
 use cprof_profile::tree::{Symbol, Tree, Visit, What};
 use serde::Serialize;
@@ -121,13 +122,13 @@ impl<'a> Comparison<'a> {
     }
 
     /// A metric by joined context, before and after.
-    pub fn columns(&self, metric: Pair<'_>) -> [Vec<u64>; 2] {
+    pub fn columns(&self, metric: Pair<'_>) -> [Amounts; 2] {
         let Contexts { of_before, of_after, .. } = &self.contexts;
         [self.contexts.column(of_before, &metric.before.own), self.contexts.column(of_after, &metric.after.own)]
     }
 
     /// A metric by joined method, before and after, each without callees.
-    pub fn method_columns(&self, metric: Pair<'_>) -> [Vec<u64>; 2] {
+    pub fn method_columns(&self, metric: Pair<'_>) -> [Amounts; 2] {
         self.method_amounts(metric).map(|amounts| amounts.into_iter().map(|a| a.own).collect())
     }
 
@@ -177,7 +178,7 @@ impl<'a> Comparison<'a> {
     pub fn rows(&self, metric: Pair<'_>, contexts: impl Iterator<Item = (u32, Fate)>) -> Vec<Row> {
         let own = self.columns(metric);
         let totals = [0, 1].map(|side: usize| self.contexts.totals(&own[side]));
-        let amount = |side: usize, at: u32| Amount { own: own[side][at as usize], total: totals[side][at as usize] };
+        let amount = |side: usize, at: u32| Amount { own: own[side].get(at as usize), total: totals[side].get(at as usize) };
         contexts.map(|(at, fate)| Row { at, fate, before: amount(0, at), after: amount(1, at) }).collect()
     }
 
@@ -219,8 +220,8 @@ fn fate(before: bool, after: bool) -> Fate {
     }
 }
 
-fn mark(fates: &mut [Fate], [before, after]: &[Vec<u64>; 2]) {
-    for ((fate, before), after) in fates.iter_mut().zip(before).zip(after) {
+fn mark(fates: &mut [Fate], [before, after]: &[Amounts; 2]) {
+    for ((fate, before), after) in fates.iter_mut().zip(before.iter()).zip(after.iter()) {
         if *fate == Fate::Same && before != after {
             *fate = Fate::Changed;
         }
@@ -236,16 +237,16 @@ fn by_method(tree: &Tree, metric: &Metric, n: usize, joined: impl Fn(u32) -> u32
         |_| {},
         |visit| {
             let (Visit::Enter { context, .. } | Visit::Leave { context }) = visit;
-            let What::Method(symbol) = tree.contexts[context as usize].what else { return true };
+            let What::Method(symbol) = tree.what(context) else { return true };
             let m = joined(symbol) as usize;
             if matches!(visit, Visit::Leave { .. }) {
                 active[m] -= 1;
                 return true;
             }
             let amount = &mut amounts[m];
-            amount.own = amount.own.saturating_add(metric.own[context as usize]);
+            amount.own = amount.own.saturating_add(metric.own.get(context as usize));
             if active[m] == 0 {
-                amount.total = amount.total.saturating_add(totals[context as usize]);
+                amount.total = amount.total.saturating_add(totals.get(context as usize));
             }
             active[m] += 1;
             true

@@ -4,6 +4,8 @@
 //! M. Arnold and D. Grove (CGO 2005) for call graphs; the articles about JP, by W. Binder, P. Moret and others, compare calling
 //! context trees by it. It is the sum, over everything that both profiles have, of the smaller of its two shares.
 
+use cprof_profile::amounts::Amounts;
+
 /// The share that two distributions have in common, an exact fraction between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overlap {
@@ -28,12 +30,11 @@ impl Overlap {
 }
 
 /// The overlap of two columns, row by row; none when one of them is all zeros: it has no shares.
-pub fn overlap(before: &[u64], after: &[u64]) -> Option<Overlap> {
-    let sum = |column: &[u64]| column.iter().fold(0u64, |sum, &value| sum.saturating_add(value));
-    let (a, b) = (u128::from(sum(before)), u128::from(sum(after)));
-    let both = before.iter().zip(after);
+pub fn overlap(before: &Amounts, after: &Amounts) -> Option<Overlap> {
+    let (a, b) = (u128::from(before.sum()), u128::from(after.sum()));
+    let both = before.iter().zip(after.iter());
     // min(x / a, y / b) = min(x · b, y · a) / (a · b), without rounding.
-    let common = both.fold(0u128, |sum, (&x, &y)| sum.saturating_add((u128::from(x) * b).min(u128::from(y) * a)));
+    let common = both.fold(0u128, |sum, (x, y)| sum.saturating_add((u128::from(x) * b).min(u128::from(y) * a)));
     (a > 0 && b > 0).then(|| Overlap { common: common.min(a * b), whole: a * b })
 }
 
@@ -42,28 +43,32 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn of<const N: usize>(before: [u64; N], after: [u64; N]) -> Option<Overlap> {
+        overlap(&before.into_iter().collect(), &after.into_iter().collect())
+    }
+
     #[test]
     fn by_hand() {
         // Shares 1/4, 3/4 and 1/2, 1/2: 1/4 + 1/2.
-        assert_eq!(overlap(&[1, 3], &[2, 2]).unwrap().to_text(), "75.00");
-        assert_eq!(overlap(&[1, 0], &[0, 9]).unwrap().to_text(), "0.00");
-        assert_eq!(overlap(&[1, 0], &[0, 0]), None);
-        assert_eq!(overlap(&[], &[]), None);
-        assert_eq!(overlap(&[1_000_000, 1], &[1_000_000, 2]).unwrap().to_text(), "99.99", "not 100: they are not equal");
-        assert_eq!(overlap(&[u64::MAX, u64::MAX], &[u64::MAX, u64::MAX]).unwrap().to_text(), "100.00");
-        assert_eq!(overlap(&[u64::MAX - 5, 5], &[u64::MAX - 5, 5]).unwrap().to_text(), "100.00");
+        assert_eq!(of([1, 3], [2, 2]).unwrap().to_text(), "75.00");
+        assert_eq!(of([1, 0], [0, 9]).unwrap().to_text(), "0.00");
+        assert_eq!(of([1, 0], [0, 0]), None);
+        assert_eq!(of([], []), None);
+        assert_eq!(of([1_000_000, 1], [1_000_000, 2]).unwrap().to_text(), "99.99", "not 100: they are not equal");
+        assert_eq!(of([u64::MAX, u64::MAX], [u64::MAX, u64::MAX]).unwrap().to_text(), "100.00");
+        assert_eq!(of([u64::MAX - 5, 5], [u64::MAX - 5, 5]).unwrap().to_text(), "100.00");
     }
 
     proptest! {
         #[test]
         fn laws(rows in proptest::collection::vec((0u64..1 << 40, 0u64..1 << 40), 1..20), times in 1u64..1000) {
-            let (a, b): (Vec<u64>, Vec<u64>) = rows.into_iter().unzip();
+            let (a, b): (Amounts, Amounts) = rows.into_iter().unzip();
             prop_assert_eq!(overlap(&a, &b), overlap(&b, &a));
             if let Some(overlap) = overlap(&a, &b) {
                 prop_assert!((0.0..=100.0).contains(&overlap.percent()));
             }
-            if a.iter().any(|&x| x > 0) {
-                let scaled: Vec<u64> = a.iter().map(|x| x * times).collect();
+            if a.iter().any(|x| x > 0) {
+                let scaled: Amounts = a.iter().map(|x| x * times).collect();
                 prop_assert_eq!(overlap(&a, &scaled).unwrap().to_text(), "100.00");
                 prop_assert_eq!(overlap(&a, &a).unwrap().percent(), 100.0);
             }

@@ -294,7 +294,7 @@ proptest! {
             let rows = comparison.by_method(metric, &comparison.method_fates());
             prop_assert_eq!(rows.iter().map(|r| r.change()).sum::<i128>(), change);
             let totals = comparison.contexts.totals(&comparison.columns(metric)[1]);
-            prop_assert_eq!(totals[0], metric.after.sum());
+            prop_assert_eq!(totals.get(0), metric.after.sum());
         }
         for context in comparison.contexts.list.iter().skip(1) {
             prop_assert!(context.before || context.after);

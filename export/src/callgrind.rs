@@ -183,7 +183,7 @@ fn sum(source: &Source) -> io::Result<Sums> {
                 before.extend(&so_far);
             }
             *outer += 1;
-            let own = || sheet.metrics.iter().map(|m| m.own[context as usize]);
+            let own = || sheet.metrics.iter().map(|m| m.own.get(context as usize));
             add(&mut so_far, own());
             add(&mut sums.own[frame as usize * width..], own());
         } else {

@@ -39,7 +39,7 @@ pub fn write(source: &Source, metric: &Metric, out: &mut dyn Write) -> io::Resul
                 ",\n{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":{name}}}}}"
             );
         }
-        let total = totals[context as usize];
+        let total = totals.get(context as usize);
         if total == 0 {
             return Ok(());
         }
@@ -48,7 +48,7 @@ pub fn write(source: &Source, metric: &Metric, out: &mut dyn Write) -> io::Resul
             out,
             ",\n{{\"ph\":\"X\",\"name\":{name},\"cat\":{category},\"pid\":{pid},\"tid\":{tid},\"ts\":{at},\"dur\":{total}}}"
         )?;
-        at = at.saturating_add(metric.own[context as usize]);
+        at = at.saturating_add(metric.own.get(context as usize));
         Ok(())
     })?;
     out.write_all(b"\n]}\n")

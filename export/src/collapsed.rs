@@ -27,7 +27,7 @@ pub fn write(source: &Source, metric: &Metric, out: &mut dyn Write) -> io::Resul
             line.push(';');
         }
         line.push_str(&texts[source.frame(context).0 as usize]);
-        match metric.own[context as usize] {
+        match metric.own.get(context as usize) {
             0 => Ok(()),
             own => {
                 out.write_all(line.as_bytes())?;

@@ -46,7 +46,7 @@ fn line(line: u32) -> String {
 pub fn write_contexts(source: &Source, out: &mut dyn Write) -> io::Result<()> {
     let keys = ["index", "parent", "thread", "class", "method", "descriptor", "native", "file", "site", "line"];
     let sheet = &source.sheet;
-    let totals: Vec<Vec<u64>> = sheet.metrics.iter().map(|m| m.totals(sheet.tree)).collect();
+    let totals: Vec<_> = sheet.metrics.iter().map(|m| m.totals(sheet.tree)).collect();
     let mut table = table(source, &keys, out)?;
     contexts(source, |row| {
         let context = source.context(row.context);
@@ -71,8 +71,8 @@ pub fn write_contexts(source: &Source, out: &mut dyn Write) -> io::Result<()> {
         put(&mut table, context.site.checked_sub(1).map(|bci| bci.to_string()).unwrap_or_default())?;
         put(&mut table, line(source.places.call_line(sheet.tree, row.context).unwrap_or(0)))?;
         for (metric, totals) in sheet.metrics.iter().zip(&totals) {
-            put(&mut table, metric.own[row.context as usize].to_string())?;
-            put(&mut table, totals[row.context as usize].to_string())?;
+            put(&mut table, metric.own.get(row.context as usize).to_string())?;
+            put(&mut table, totals.get(row.context as usize).to_string())?;
         }
         end(&mut table)
     })?;

@@ -87,14 +87,14 @@ pub fn write_contexts(source: &Source, out: &mut dyn Write) -> io::Result<()> {
     let labels: Vec<&String> = sheet.tree.threads.iter().map(|t| &t.1).collect();
     write!(list.out, "\n],\n\"threads\":{},\n\"contexts\":[", json!(labels))?;
     list.some = false;
-    let totals: Vec<Vec<u64>> = sheet.metrics.iter().map(|m| m.totals(sheet.tree)).collect();
+    let totals: Vec<_> = sheet.metrics.iter().map(|m| m.totals(sheet.tree)).collect();
     let (mut own, mut total) = (Vec::new(), Vec::new());
     contexts(source, |row| {
         let c = source.context(row.context);
         own.clear();
-        own.extend(sheet.metrics.iter().map(|m| m.own[row.context as usize]));
+        own.extend(sheet.metrics.iter().map(|m| m.own.get(row.context as usize)));
         total.clear();
-        total.extend(totals.iter().map(|t| t[row.context as usize]));
+        total.extend(totals.iter().map(|t| t.get(row.context as usize)));
         list.push(&Context {
             parent: row.parent.checked_sub(1),
             thread: row.thread,

@@ -51,8 +51,8 @@ impl Places {
 
     /// The line in its caller that a context was called from, where call sites were distinguished.
     pub(crate) fn call_line(&self, tree: &Tree, context: u32) -> Option<u32> {
-        let c = &tree.contexts[context as usize];
-        let caller = tree.contexts[c.parent as usize].method;
+        let c = tree.context(context);
+        let caller = tree.context(c.parent).method;
         self.lines.line(caller as usize, c.site.checked_sub(1)?).map(u32::from)
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn methods(source: &Source) -> io::Result<Vec<Method>> {
         };
         let What::Method(symbol) = source.context(context).what else {
             if enter {
-                add(&mut so_far, sheet.metrics.iter().map(|m| m.own[context as usize]));
+                add(&mut so_far, sheet.metrics.iter().map(|m| m.own.get(context as usize)));
             }
             return Ok(());
         };
@@ -74,8 +74,8 @@ pub(crate) fn methods(source: &Source) -> io::Result<Vec<Method>> {
                 before.extend(&so_far);
             }
             *outer += 1;
-            add(&mut so_far, sheet.metrics.iter().map(|m| m.own[context as usize]));
-            add(&mut row.own, sheet.metrics.iter().map(|m| m.own[context as usize]));
+            add(&mut so_far, sheet.metrics.iter().map(|m| m.own.get(context as usize)));
+            add(&mut row.own, sheet.metrics.iter().map(|m| m.own.get(context as usize)));
         } else {
             *outer -= 1;
             if *outer == 0 {

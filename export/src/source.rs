@@ -32,14 +32,14 @@ impl<'a> Source<'a> {
         Ok(Source { sheet, places, progress, order, threads })
     }
 
-    pub(crate) fn context(&self, context: u32) -> &Context {
-        &self.sheet.tree.contexts[context as usize]
+    pub(crate) fn context(&self, context: u32) -> Context {
+        self.sheet.tree.context(context)
     }
 
     /// The position in the tree's threads of the thread that a context stands for.
     pub(crate) fn thread(&self, context: u32) -> Option<usize> {
         let threads = &self.sheet.tree.threads;
-        match self.context(context).what {
+        match self.sheet.tree.what(context) {
             What::Root => threads.binary_search_by_key(&context, |t| t.0).ok(),
             _ => None,
         }
@@ -48,7 +48,7 @@ impl<'a> Source<'a> {
     /// What a context is.
     pub(crate) fn frame(&self, context: u32) -> Frame {
         let folded = self.sheet.symbols.list.len() as u32;
-        match self.context(context).what {
+        match self.sheet.tree.what(context) {
             What::Method(symbol) => Frame(symbol),
             What::Folded => Frame(folded),
             What::Root => Frame(folded + 1 + self.thread(context).unwrap_or(0) as u32),

@@ -61,7 +61,7 @@ fn profiles(source: &Source, pass: usize, out: &mut dyn Write) -> io::Result<()>
                 return write!(out, "\"startValue\":0,\"endValue\":{},\"events\":[", sums[thread]);
             }
             callers.push(source.frame(context).0);
-            let own = metric.own[context as usize];
+            let own = metric.own.get(context as usize);
             if own > 0 {
                 for frame in &callers[open..] {
                     event('O', *frame, at, &mut events, out)?;
@@ -95,7 +95,7 @@ fn thread_sums(source: &Source, metric: &Metric) -> Vec<u64> {
     let mut sums = vec![0u64; tree.threads.len()];
     for (own, thread) in metric.own.iter().zip(tree.thread_of()) {
         let sum = &mut sums[thread as usize];
-        *sum = sum.saturating_add(*own);
+        *sum = sum.saturating_add(own);
     }
     sums
 }

@@ -12,7 +12,7 @@ impl Source<'_> {
     /// needs.
     pub(crate) fn walk(&self, pass: usize, passes: usize, mut visit: impl FnMut(Visit) -> io::Result<()>) -> io::Result<()> {
         let tree = self.sheet.tree;
-        let (mut done, all) = (0, tree.contexts.len() as f64);
+        let (mut done, all) = (0, tree.len() as f64);
         let mut result = Ok(());
         tree.walk(
             |children| children.sort_unstable_by_key(|&c| self.key(c)),

@@ -91,7 +91,7 @@ fn collapsed_has_every_context() {
                 add(&mut found, unescaped(thread), frames, vec![number.parse().unwrap()]);
             }
             assert_eq!(found, only(expected, m), "{}", metric.name);
-            assert_eq!(text.lines().count(), metric.own.iter().filter(|&&n| n > 0).count());
+            assert_eq!(text.lines().count(), metric.own.iter().filter(|&n| n > 0).count());
         }
     });
 }

@@ -70,10 +70,11 @@ pub fn blocks<W: Write + Send>(export: &Export<'_>, out: W) -> Result<W, ExportE
 fn sums(profile: &Profile, chosen: &[bool]) -> Vec<Sums> {
     let mut sums = vec![Sums::default(); profile.methods.len()];
     let method = |node: usize| Some(profile.nodes.method[node]).filter(|m| chosen[node] && *m < special::FIRST);
+    let mut rows = profile.nodes.rows();
     for node in 0..profile.nodes.len() {
         let Some(m) = method(node) else { continue };
         let sum = &mut sums[m as usize].counters;
-        let counters = profile.nodes.counters_of(node);
+        let counters = rows.of(node);
         sum.resize(counters.len(), 0);
         sum.iter_mut().zip(counters).for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
     }

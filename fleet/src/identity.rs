@@ -25,8 +25,9 @@ pub fn run_id(profile: &Profile) -> String {
     for number in [run.pid.into(), run.started_ms, run.ended_ms, run.lost_calls, profile.runs.len() as u64] {
         hash = fnv(hash, &number.to_le_bytes());
     }
-    for number in &profile.nodes.counters {
-        hash = fnv(hash, &number.to_le_bytes());
+    let mut rows = profile.nodes.rows();
+    for node in 0..profile.nodes.len() {
+        hash = rows.of(node).iter().fold(hash, |hash, counter| fnv(hash, &counter.to_le_bytes()));
     }
     format!("{hash:016x}")
 }

@@ -20,6 +20,7 @@ pub use nodes::nodes;
 pub use runs::runs;
 pub use schema::{MESSAGES, VERSION, message};
 
+use cprof_profile::amounts::Amounts;
 use cprof_profile::code::CodeError;
 use cprof_profile::measure::Measures;
 use cprof_profile::model::Profile;
@@ -65,7 +66,7 @@ pub struct Column<'a> {
     /// The method cache.
     pub cache: String,
     /// Per node.
-    pub nodes: Cow<'a, [u64]>,
+    pub nodes: Cow<'a, Amounts>,
 }
 
 /// A table that could not be written.

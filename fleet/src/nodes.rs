@@ -3,6 +3,7 @@
 use crate::identity::{self, fnv};
 use crate::table::{Cell, Table};
 use crate::{Export, ExportError};
+use cprof_profile::amounts::Amounts;
 use cprof_profile::code::Lines;
 use cprof_profile::tree::{Tree, What};
 use parquet::data_type::ByteArray;
@@ -53,10 +54,10 @@ impl<W: Write + Send> Writer<'_, W> {
     fn tree(&mut self, label: &str, tree: &Tree, threads: &[usize]) -> Result<(), ExportError> {
         let first = self.next;
         // Of each context so far, callers before callees: the hash of its path, and how many calls it is deep.
-        let mut paths: Vec<(u64, i32)> = Vec::with_capacity(tree.contexts.len());
+        let mut paths: Vec<(u64, i32)> = Vec::with_capacity(tree.len());
         paths.push((identity::START, 0));
         let label: ByteArray = label.into();
-        for (i, c) in tree.contexts.iter().enumerate().skip(1) {
+        for (i, c) in tree.contexts().enumerate().skip(1) {
             let (above, depth) = paths[c.parent as usize];
             let (hash, method) = match c.what {
                 What::Method(symbol) => (self.symbols[symbol as usize], Cell::Signed(symbol.into())),
@@ -64,9 +65,9 @@ impl<W: Write + Send> Writer<'_, W> {
             };
             let path = fnv(fnv(above, &hash.to_le_bytes()), &c.site.to_le_bytes());
             paths.push((path, depth + 1));
-            let caller = &tree.contexts[c.parent as usize];
+            let caller = tree.context(c.parent).method;
             let site = c.site.checked_sub(1);
-            let line = site.and_then(|bci| self.lines.line(caller.method as usize, bci));
+            let line = site.and_then(|bci| self.lines.line(caller as usize, bci));
             let id = |context: u32| first + u64::from(context) - 1;
             self.nodes.row([
                 Cell::Text(self.run_id.clone()),
@@ -85,7 +86,7 @@ impl<W: Write + Send> Writer<'_, W> {
             ])?;
         }
         self.metrics(tree, threads)?;
-        self.next += tree.contexts.len() as u64 - 1;
+        self.next += tree.len() as u64 - 1;
         Ok(())
     }
 
@@ -93,16 +94,15 @@ impl<W: Write + Send> Writer<'_, W> {
     fn metrics(&mut self, tree: &Tree, threads: &[usize]) -> Result<(), ExportError> {
         let profile = self.export.profile;
         for column in self.export.columns {
-            let mut sums = vec![0u64; tree.contexts.len()];
+            let mut sums = Amounts::zeros(tree.len());
             for &t in threads {
                 for node in profile.nodes_of_thread(t) {
-                    let sum = &mut sums[tree.of_node[node] as usize];
-                    *sum = sum.saturating_add(column.nodes[node]);
+                    sums.add(tree.of_node[node] as usize, column.nodes.get(node));
                 }
             }
             let (metric, cache) = (ByteArray::from(column.metric), ByteArray::from(column.cache.as_str()));
             let target = column.target.as_deref().map(ByteArray::from);
-            for (i, &value) in sums.iter().enumerate().skip(1).filter(|(_, value)| **value > 0) {
+            for (i, value) in sums.iter().enumerate().skip(1).filter(|(_, value)| *value > 0) {
                 self.metrics.row([
                     Cell::Text(self.run_id.clone()),
                     Cell::Count(self.next + i as u64 - 1),

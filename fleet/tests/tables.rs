@@ -1,11 +1,13 @@
 //! The tables of a synthetic recording, read back by the library's own reader.
 
 use cprof_fleet::{Column, Export, ExportError, MESSAGES, blocks, message, methods, nodes, run_id, runs};
+use cprof_profile::amounts::Amounts;
 use cprof_profile::measure::measure;
 use cprof_profile::model::{Misses, Profile};
 use cprof_profile::natives::native_calls;
 use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree};
+use cprof_synthetic::{counters, set_counters};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use serde_json::{Value, json};
@@ -129,7 +131,7 @@ fn a_part_is_a_part_in_every_table() {
 #[test]
 fn further_numbers_stand_beside_the_nodes() {
     let mut profile = cprof_synthetic::demo().profile(&[]);
-    let misses: Vec<u64> = (0..profile.nodes.len() as u64).collect();
+    let misses: Amounts = (0..profile.nodes.len() as u64).collect();
     profile.caches = vec!["4k/16".parse().unwrap()];
     profile.misses = vec![Misses { entry: misses.clone(), returns: misses.clone() }];
     let column = Column { metric: "cycles", target: Some("jop rws=3".into()), cache: "4k/16".into(), nodes: Cow::Owned(misses) };
@@ -170,7 +172,9 @@ fn runs_are_told_apart_and_known_again() {
     let mut later = profile.clone();
     later.run.started_ms += 1;
     let mut other = profile.clone();
-    other.nodes.counters[0] += 1;
+    let mut changed = counters(&other);
+    changed[0] += 1;
+    set_counters(&mut other, changed);
     assert!(id.len() == 16 && id != run_id(&later) && id != run_id(&other));
 }
 
@@ -184,21 +188,26 @@ fn more_rows_than_a_group_and_counts_that_do_not_fit() {
     for column in [&mut profile.nodes.method, &mut profile.nodes.parent, &mut profile.nodes.site] {
         column.truncate(3);
     }
-    let work: Vec<u64> = profile.nodes.counters_of(2).to_vec();
-    profile.nodes.starts.truncate(4);
-    profile.nodes.counters.truncate(profile.nodes.starts[3]);
+    let mut rows = profile.nodes.rows();
+    let mut all = rows.of(1).to_vec();
+    let work = rows.of(2).to_vec();
+    all.extend(&work);
     for site in 0..70_000 {
         profile.nodes.method.push(profile.nodes.method[2]);
         profile.nodes.parent.push(1);
         profile.nodes.site.push(site + 10);
-        profile.nodes.counters.extend(&work);
-        profile.nodes.starts.push(profile.nodes.counters.len());
+        all.extend(&work);
     }
+    set_counters(&mut profile, all);
     let t = tables(&profile, None, &[]).unwrap();
     assert_eq!(sum(&t.methods, "bytecodes"), sum(&t.nodes, "bytecodes"));
     assert_eq!(t.nodes.iter().filter(|n| n["site"] == 70_008).count(), 1, "work at the last site");
-    let large =
-        Column { metric: "cycles", target: None, cache: "none".into(), nodes: Cow::Owned(vec![u64::MAX; profile.nodes.len()]) };
+    let large = Column {
+        metric: "cycles",
+        target: None,
+        cache: "none".into(),
+        nodes: Cow::Owned(vec![u64::MAX; profile.nodes.len()].into()),
+    };
     let error = tables(&profile, None, &[large]).err().unwrap().to_string();
     assert!(error.starts_with("table metrics: value is 18446744073709551615"), "{error}");
 }

@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = Options { cache: Some(CacheSpec::IDEAL), ..Options::default() };
     let cycles = |estimator: &dyn CycleEstimator| {
         let evaluation = evaluate(&profile, &measures, &natives, estimator, &options)?;
-        let sum: u64 = evaluation.nodes.iter().map(|n| n.cycles).sum();
+        let sum: u64 = evaluation.nodes.cycles.sum();
         Ok::<_, Box<dyn Error>>((estimator.name().to_owned(), sum))
     };
     let model = Library.load(&target)?;

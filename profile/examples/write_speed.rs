@@ -62,5 +62,5 @@ fn main() {
     let start = Instant::now();
     let rows = projections::by_method(&tree, &symbols);
     step("by method", start);
-    println!("{} contexts after merging, {} methods", tree.contexts.len(), rows.len());
+    println!("{} contexts after merging, {} methods", tree.len(), rows.len());
 }

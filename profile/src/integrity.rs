@@ -38,6 +38,7 @@ pub fn check(profile: &Profile) -> Result<Integrity, CodeError> {
     let mut found = Integrity::default();
     let mut by_node = ByNode::new(&profile.departures);
     let mut gone = Vec::new();
+    let mut rows = profile.nodes.rows();
     for node in 0..profile.nodes.len() {
         let departures = &profile.departures[by_node.of(node)];
         let m = profile.nodes.method[node];
@@ -51,7 +52,7 @@ pub fn check(profile: &Profile) -> Result<Integrity, CodeError> {
             let block = flow.block_at(d.bci).ok_or_else(|| fail(m as usize, format!("no block has bytecode {}", d.bci)))?;
             gone[block] = gone[block].wrapping_add(d.count);
         }
-        let counters = profile.nodes.counters_of(node);
+        let counters = rows.of(node);
         // Most methods are one block, whose count is the number of calls.
         let least = match flow.blocks.len() {
             1 if flow.edges.len() <= 2 => counters.first().map_or(0, |&c| c as i64),
@@ -68,7 +69,7 @@ pub fn check(profile: &Profile) -> Result<Integrity, CodeError> {
 mod tests {
     use super::*;
     use crate::flow::{Block, Edge, EdgeKind, Flow};
-    use crate::model::{Class, Departure, DepartureKind, Level, Method, Nodes};
+    use crate::model::{Class, Counters, Departure, DepartureKind, Level, Method, Nodes};
 
     /// `if` with an `else`: the entry and the branch are counted.
     fn profile(counters: [u64; 2], departures: Vec<Departure>) -> Profile {
@@ -85,6 +86,10 @@ mod tests {
             counters: 2,
         };
         let (name, descriptor) = ("f".to_owned(), "()V".to_owned());
+        let methods = vec![Method { class: 0, index: 0, name, descriptor, access: 0, level: Level::Precise, flow }];
+        let method = vec![special::ROOT, 0];
+        let counters = Counters::pack(counters, &methods, &method).unwrap();
+        let nodes = Nodes { method, parent: vec![0, 0], site: Vec::new(), counters };
         Profile {
             classes: vec![Class {
                 name: "A".into(),
@@ -93,14 +98,8 @@ mod tests {
                 source_file: String::new(),
                 bytes: Vec::new(),
             }],
-            methods: vec![Method { class: 0, index: 0, name, descriptor, access: 0, level: Level::Precise, flow }],
-            nodes: Nodes {
-                method: vec![special::ROOT, 0],
-                parent: vec![0, 0],
-                site: Vec::new(),
-                counters: counters.to_vec(),
-                starts: vec![0, 0, 2],
-            },
+            methods,
+            nodes,
             departures,
             ..Profile::default()
         }

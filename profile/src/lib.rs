@@ -8,6 +8,7 @@
 //! that reports print. [`merge`] makes one profile of many.
 #![forbid(unsafe_code)]
 
+pub mod amounts;
 pub mod cache;
 pub mod code;
 pub mod cycles;
@@ -21,6 +22,7 @@ pub mod metrics;
 pub mod model;
 pub mod names;
 pub mod natives;
+mod nodes;
 pub mod projections;
 pub mod recording;
 pub mod recover;

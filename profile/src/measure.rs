@@ -1,7 +1,8 @@
 //! Metrics of every node: counters and departures, weighed by what the code costs.
 
+use crate::amounts::Amounts;
 use crate::code::{CodeError, Costs, for_each_method};
-use crate::cycles::Metrics;
+use crate::cycles::Columns;
 use crate::flow::{EdgeKind, Flow};
 use crate::model::{Departure, DepartureKind, Level, Profile, special};
 use crate::recover::{Recovery, Weights};
@@ -12,13 +13,13 @@ use std::ops::Range;
 #[derive(Debug, Clone, Default)]
 pub struct Measures {
     /// Calls.
-    pub calls: Vec<u64>,
+    pub calls: Amounts,
     /// Calls that ended with an exception.
-    pub exceptional_exits: Vec<u64>,
+    pub exceptional_exits: Amounts,
     /// Cost of the method's own bytecodes.
-    pub own: Vec<u64>,
+    pub own: Amounts,
     /// On a processor, when one was asked for ([`crate::cycles::evaluate()`]); else empty.
-    pub processor: Vec<Metrics>,
+    pub processor: Columns,
     /// Nodes whose counts contradict each other and were taken as 0 where they would be negative: a capture of running
     /// threads may have caught them between two counters.
     pub inconsistent: usize,
@@ -84,8 +85,9 @@ pub fn measure(profile: &Profile, target: &dyn Target) -> Result<Measures, CodeE
         Ok(())
     })?;
     let n = profile.nodes.len();
-    let mut out =
-        Measures { calls: vec![0; n], exceptional_exits: vec![0; n], own: vec![0; n], processor: Vec::new(), inconsistent: 0 };
+    let zeros = || Amounts::zeros(n);
+    let mut out = Measures { calls: zeros(), exceptional_exits: zeros(), own: zeros(), ..Measures::default() };
+    let mut rows = profile.nodes.rows();
     let mut departures = ByNode::new(&profile.departures);
     for node in 0..n {
         let gone = &profile.departures[departures.of(node)];
@@ -94,7 +96,7 @@ pub fn measure(profile: &Profile, target: &dyn Target) -> Result<Measures, CodeE
             continue;
         }
         let Some(rule) = &rules[method as usize] else { continue };
-        let counters = profile.nodes.counters_of(node);
+        let counters = rows.of(node);
         let method = &profile.methods[method as usize];
         let measured = rule.apply(&method.flow, method.level, counters, gone.iter().map(|d| (d.bci, d.kind, d.count)));
         let Measured { exits, own } = measured.map_err(|bci| {
@@ -103,9 +105,9 @@ pub fn measure(profile: &Profile, target: &dyn Target) -> Result<Measures, CodeE
         })?;
         let calls = counters.first().map_or(0, |&c| c as i64);
         out.inconsistent += usize::from(calls < 0 || exits < 0 || own < 0);
-        out.calls[node] = calls.max(0) as u64;
-        out.exceptional_exits[node] = exits.max(0) as u64;
-        out.own[node] = own.max(0) as u64;
+        out.calls.set(node, calls.max(0) as u64);
+        out.exceptional_exits.set(node, exits.max(0) as u64);
+        out.own.set(node, own.max(0) as u64);
     }
     Ok(out)
 }

@@ -1,7 +1,8 @@
 //! Metrics as columns beside the contexts of a tree: what tools want that know several kinds of events.
 
+use crate::amounts::Amounts;
 use crate::cache::CacheSpec;
-use crate::cycles::Metrics;
+use crate::cycles::Columns;
 use crate::model::Profile;
 use crate::tree::{Symbols, Tree};
 
@@ -13,24 +14,18 @@ pub struct Metric {
     /// What is counted: `calls`, `exits`, `bytecodes`, `cycles`, `misses`.
     pub unit: &'static str,
     /// Per context of the tree, without the contexts below.
-    pub own: Vec<u64>,
+    pub own: Amounts,
 }
 
 impl Metric {
     /// The sum over all contexts.
     pub fn sum(&self) -> u64 {
-        self.own.iter().fold(0, |sum, own| sum.saturating_add(*own))
+        self.own.sum()
     }
 
     /// Per context of `tree`, which the metric is of: with the contexts below.
-    pub fn totals(&self, tree: &Tree) -> Vec<u64> {
-        let mut totals = self.own.clone();
-        // Callers stand before callees.
-        for i in (1..totals.len()).rev() {
-            let parent = tree.contexts[i].parent as usize;
-            totals[parent] = totals[parent].saturating_add(totals[i]);
-        }
-        totals
+    pub fn totals(&self, tree: &Tree) -> Amounts {
+        tree.with_callees(self.own.clone())
     }
 }
 
@@ -49,30 +44,23 @@ pub struct Sheet<'a> {
 
 /// `calls` (of native methods, too), `exceptional_exits` and `bytecodes`.
 pub fn counted(tree: &Tree) -> Vec<Metric> {
-    let column = |name: &str, unit, of: fn(&crate::tree::Context) -> u64| Metric {
-        name: name.to_owned(),
-        unit,
-        own: tree.contexts.iter().map(of).collect(),
-    };
-    vec![
-        column("calls", "calls", |c| c.calls),
-        column("exceptional_exits", "exits", |c| c.exceptional_exits),
-        column("bytecodes", "bytecodes", |c| c.own),
-    ]
+    let [calls, exits, own] = tree.counts();
+    let column = |name: &str, unit, own: &Amounts| Metric { name: name.to_owned(), unit, own: own.clone() };
+    vec![column("calls", "calls", calls), column("exceptional_exits", "exits", exits), column("bytecodes", "bytecodes", own)]
 }
 
 /// `cycles[target,cache]` of an evaluation of the tree's profile.
-pub fn cycles(tree: &Tree, target: &str, cache: CacheSpec, nodes: &[Metrics]) -> Metric {
-    Metric { name: format!("cycles[{target},{cache}]"), unit: "cycles", own: tree.sums(nodes.iter().map(|m| m.cycles)) }
+pub fn cycles(tree: &Tree, target: &str, cache: CacheSpec, nodes: &Columns) -> Metric {
+    Metric { name: format!("cycles[{target},{cache}]"), unit: "cycles", own: tree.sums(nodes.cycles.iter()) }
 }
 
 /// `entry_misses` and `return_misses` of every method cache that was simulated.
 pub fn misses(profile: &Profile, tree: &Tree) -> Vec<Metric> {
     let caches = profile.caches.iter().zip(&profile.misses);
-    let column = |kind: &str, cache: &CacheSpec, column: &[u64]| Metric {
+    let column = |kind: &str, cache: &CacheSpec, column: &Amounts| Metric {
         name: format!("{kind}[{cache}]"),
         unit: "misses",
-        own: tree.sums(column.iter().copied()),
+        own: tree.sums(column.iter()),
     };
     caches
         .flat_map(|(cache, misses)| {

@@ -1,7 +1,9 @@
 //! The profile in memory: what one run counted, and everything needed to interpret it.
 
+use crate::amounts::Amounts;
 use crate::cache::CacheSpec;
 use crate::flow::Flow;
+pub use crate::nodes::{Counters, NoCounters, Nodes, Rows, special};
 pub use cprof_instrument::Level;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -244,60 +246,13 @@ impl Thread {
     }
 }
 
-/// Values of [`Nodes::method`] that are no method.
-pub mod special {
-    /// The root of a thread's tree; its parent is itself.
-    pub const ROOT: u32 = u32::MAX;
-    /// Parent of contexts that were folded for want of room.
-    pub const FOLDED: u32 = u32::MAX - 1;
-    /// The smallest special value.
-    pub const FIRST: u32 = FOLDED;
-}
-
-/// Contexts as columns. A parent stands before its children.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Nodes {
-    /// Index in [`Profile::methods`], or [`special`].
-    pub method: Vec<u32>,
-    /// Index of the parent.
-    pub parent: Vec<u32>,
-    /// Call site in the parent: bci + 1, 0 unknown. Empty when call sites were not distinguished.
-    pub site: Vec<u32>,
-    /// The counters of all nodes, one after the other; each node has as many as its method's flow.
-    pub counters: Vec<u64>,
-    /// Where each node's counters begin in [`Nodes::counters`], and at the end their number.
-    pub starts: Vec<usize>,
-}
-
-impl Nodes {
-    /// Number of contexts.
-    pub fn len(&self) -> usize {
-        self.method.len()
-    }
-
-    /// No contexts at all.
-    pub fn is_empty(&self) -> bool {
-        self.method.is_empty()
-    }
-
-    /// A node's counters.
-    pub fn counters_of(&self, node: usize) -> &[u64] {
-        &self.counters[self.starts[node]..self.starts[node + 1]]
-    }
-
-    /// A node's call site, 0 when unknown.
-    pub fn site_of(&self, node: usize) -> u32 {
-        self.site.get(node).copied().unwrap_or(0)
-    }
-}
-
 /// A method cache's outcomes: per node, how often it missed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Misses {
     /// When the context was entered: its own method was not in the cache.
-    pub entry: Vec<u64>,
+    pub entry: Amounts,
     /// When the context returned normally: its caller's method was not in the cache.
-    pub returns: Vec<u64>,
+    pub returns: Amounts,
 }
 
 /// How control left a block other than along an edge.

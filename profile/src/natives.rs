@@ -44,6 +44,7 @@ pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<Native
     let java = java_calls(profile, measures, &callers);
     let with_sites = !profile.nodes.site.is_empty();
     let mut out = Vec::new();
+    let mut rows = profile.nodes.rows();
     let mut departures = ByNode::new(&profile.departures);
     let mut left = Vec::new();
     let mut found: Vec<(u32, u32, bool, i64)> = Vec::new();
@@ -62,7 +63,7 @@ pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<Native
                 left[block] = left[block].wrapping_add(d.count);
             }
         }
-        let blocks = caller.recovery.blocks(&method.flow, profile.nodes.counters_of(node), &left);
+        let blocks = caller.recovery.blocks(&method.flow, rows.of(node), &left);
         found.clear();
         for site in caller.sites {
             let Some(block) = method.flow.block_at(site.bci) else { continue };
@@ -115,7 +116,7 @@ fn java_calls(profile: &Profile, measures: &Measures, callers: &[Option<Caller>]
         });
         if let Some(site) = same {
             let selected = calls.entry((parent, site.native, nodes.site_of(node))).or_insert(0i64);
-            *selected = selected.wrapping_add(measures.calls[node] as i64);
+            *selected = selected.wrapping_add(measures.calls.get(node) as i64);
         }
     }
     calls

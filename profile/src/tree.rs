@@ -1,6 +1,7 @@
 //! The calling context tree by name: threads merged, running numbers of hidden classes gone.
 
-use crate::cycles::Metrics;
+use crate::amounts::Amounts;
+use crate::cycles::{Columns, Metrics};
 use crate::measure::Measures;
 use crate::model::{Profile, special};
 use crate::names::{dotted, stable};
@@ -97,13 +98,6 @@ pub struct Context {
     pub total: u64,
 }
 
-impl Context {
-    /// The context with nothing counted.
-    fn empty(what: What, parent: u32, site: u32, method: u32) -> Context {
-        Context { what, parent, site, method, calls: 0, exceptional_exits: 0, own: 0, total: 0 }
-    }
-}
-
 /// A context on the processor that the measures are of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OnProcessor {
@@ -113,13 +107,81 @@ pub struct OnProcessor {
     pub cycles_total: u64,
 }
 
-/// Contexts, callers before callees; the first is the root.
+/// What contexts are, a number for each: a method of the profile, a native method's symbol above these, or [`special`].
+#[derive(Debug, Clone)]
+struct Meanings {
+    /// Symbols of the profile's methods.
+    of_method: Vec<u32>,
+}
+
+impl Meanings {
+    fn native(&self, symbol: u32) -> u32 {
+        self.of_method.len() as u32 + symbol
+    }
+
+    fn what(&self, number: u32) -> What {
+        match number {
+            special::ROOT => What::Root,
+            special::FOLDED => What::Folded,
+            number => What::Method(match self.of_method.get(number as usize) {
+                Some(symbol) => *symbol,
+                None => number - self.of_method.len() as u32,
+            }),
+        }
+    }
+
+    fn method(&self, number: u32) -> u32 {
+        if (number as usize) < self.of_method.len() { number } else { u32::MAX }
+    }
+}
+
+/// Contexts as columns, callers before callees; the first is the root.
+#[derive(Debug, Clone)]
+struct Contexts {
+    meanings: Meanings,
+    is: Vec<u32>,
+    parent: Vec<u32>,
+    /// Empty while all are 0.
+    site: Vec<u32>,
+    calls: Amounts,
+    exceptional_exits: Amounts,
+    own: Amounts,
+    /// Empty when the measures are of no processor.
+    processor: Option<Columns>,
+}
+
+impl Contexts {
+    fn push(&mut self, is: u32, parent: u32, site: u32) {
+        if site != 0 && self.site.is_empty() {
+            self.site.resize(self.is.len(), 0);
+        }
+        if site != 0 || !self.site.is_empty() {
+            self.site.push(site);
+        }
+        self.is.push(is);
+        self.parent.push(parent);
+        for column in [&mut self.calls, &mut self.exceptional_exits, &mut self.own] {
+            column.push(0);
+        }
+        self.processor.iter_mut().for_each(Columns::push);
+    }
+
+    fn site(&self, at: usize) -> u32 {
+        self.site.get(at).copied().unwrap_or(0)
+    }
+
+    /// What is met again as the same context.
+    fn key(&self, at: u32) -> (What, u32) {
+        (self.meanings.what(self.is[at as usize]), self.site(at as usize))
+    }
+}
+
+/// The calling context tree.
 #[derive(Debug, Clone)]
 pub struct Tree {
-    /// All contexts.
-    pub contexts: Vec<Context>,
-    /// Beside the contexts; empty when the measures are of no processor.
-    processor: Vec<OnProcessor>,
+    contexts: Contexts,
+    total: Amounts,
+    cycles_total: Amounts,
     /// Per node of the profile, the context it is part of; 0 for nodes that are in none. (Contexts of native methods are no nodes.)
     pub of_node: Vec<u32>,
     /// In a tree with threads apart, the context that stands for the threads of a label, in order of contexts, and the label.
@@ -130,54 +192,57 @@ pub struct Tree {
 
 /// Merges contexts that have caller, method and site in common.
 struct Builder {
-    contexts: Vec<Context>,
-    processor: Option<Vec<OnProcessor>>,
+    contexts: Contexts,
     siblings: Siblings<(What, u32)>,
     threads: Vec<(u32, String)>,
 }
 
+/// What is counted in a context.
+struct Counts<'m> {
+    calls: u64,
+    exceptional_exits: u64,
+    own: u64,
+    processor: Option<&'m Metrics>,
+}
+
 impl Builder {
-    fn new(on_processor: bool) -> Builder {
-        let mut builder = Builder {
-            contexts: Vec::new(),
-            processor: on_processor.then(Vec::new),
-            siblings: Siblings::default(),
-            threads: Vec::new(),
+    fn new(meanings: Meanings, on_processor: bool) -> Builder {
+        let contexts = Contexts {
+            meanings,
+            is: Vec::new(),
+            parent: Vec::new(),
+            site: Vec::new(),
+            calls: Amounts::default(),
+            exceptional_exits: Amounts::default(),
+            own: Amounts::default(),
+            processor: on_processor.then(Columns::default),
         };
+        let mut builder = Builder { contexts, siblings: Siblings::default(), threads: Vec::new() };
         builder.root();
         builder
     }
 
     fn root(&mut self) -> u32 {
-        self.push(Context::empty(What::Root, 0, 0, u32::MAX));
+        self.contexts.push(special::ROOT, 0, 0);
         self.siblings.root()
     }
 
-    fn push(&mut self, context: Context) {
-        self.contexts.push(context);
-        self.processor.iter_mut().for_each(|p| p.push(OnProcessor::default()));
-    }
-
-    /// The context with this caller, method and site, made if need be.
-    fn place(&mut self, of: &Context, parent: u32) -> u32 {
-        let key = |c: &Context| (c.what, c.site);
-        match self.siblings.place(parent, key(of), |at| key(&self.contexts[at as usize])) {
+    /// Adds counts to the context with this caller, method and site, which is made if need be.
+    fn add(&mut self, is: u32, parent: u32, site: u32, counts: &Counts<'_>) -> u32 {
+        let contexts = &mut self.contexts;
+        let key = (contexts.meanings.what(is), site);
+        let at = match self.siblings.place(parent, key, |at| contexts.key(at)) {
             Place::Known(at) => at,
             Place::New(at) => {
-                self.push(Context::empty(of.what, parent, of.site, of.method));
+                contexts.push(is, parent, site);
                 at
             }
-        }
-    }
-
-    fn add(&mut self, from: Context, processor: Option<&Metrics>, parent: u32) -> u32 {
-        let at = self.place(&from, parent);
-        let context = &mut self.contexts[at as usize];
-        context.calls = context.calls.saturating_add(from.calls);
-        context.exceptional_exits = context.exceptional_exits.saturating_add(from.exceptional_exits);
-        context.own = context.own.saturating_add(from.own);
-        if let (Some(all), Some(metrics)) = (&mut self.processor, processor) {
-            all[at as usize].own.add(metrics);
+        };
+        contexts.calls.add(at as usize, counts.calls);
+        contexts.exceptional_exits.add(at as usize, counts.exceptional_exits);
+        contexts.own.add(at as usize, counts.own);
+        if let (Some(columns), Some(metrics)) = (&mut contexts.processor, counts.processor) {
+            columns.add(at as usize, metrics);
         }
         at
     }
@@ -193,25 +258,23 @@ impl Builder {
     }
 
     fn finish(self, of_node: Vec<u32>) -> Tree {
-        let Builder { mut contexts, processor, siblings, threads } = self;
+        let Builder { contexts, siblings, threads } = self;
         // Room for what follows.
         drop(siblings);
-        let mut processor = processor.unwrap_or_default();
-        // Callers stand before callees.
-        for i in (1..contexts.len()).rev() {
-            let parent = contexts[i].parent as usize;
-            let total = contexts[i].total.saturating_add(contexts[i].own);
-            contexts[i].total = total;
-            contexts[parent].total = contexts[parent].total.saturating_add(total);
-            if let Some(OnProcessor { own, cycles_total }) = processor.get_mut(i) {
-                *cycles_total = cycles_total.saturating_add(own.cycles);
-                let cycles = *cycles_total;
-                processor[parent].cycles_total = processor[parent].cycles_total.saturating_add(cycles);
-            }
-        }
-        let (starts, children) = callees(&contexts, |c| c.parent);
-        Tree { contexts, processor, of_node, threads, starts, children }
+        let total = with_callees(contexts.own.clone(), |i| contexts.parent[i]);
+        let cycles = contexts.processor.as_ref().map(|columns| columns.cycles.clone()).unwrap_or_default();
+        let cycles_total = with_callees(cycles, |i| contexts.parent[i]);
+        let (starts, children) = callees(&contexts.parent, |&parent| parent);
+        Tree { contexts, total, cycles_total, of_node, threads, starts, children }
     }
+}
+
+/// Adds to the number of each context those of the contexts below it. Callers stand before callees; a root is its own.
+pub fn with_callees(mut numbers: Amounts, parent_of: impl Fn(usize) -> u32) -> Amounts {
+    for i in (1..numbers.len()).rev() {
+        numbers.add(parent_of(i) as usize, numbers.get(i));
+    }
+    numbers
 }
 
 impl Tree {
@@ -246,7 +309,8 @@ impl Tree {
         apart: bool,
     ) -> Tree {
         let nodes = &profile.nodes;
-        let mut builder = Builder::new(!measures.processor.is_empty());
+        let meanings = Meanings { of_method: symbols.of_method.clone() };
+        let mut builder = Builder::new(meanings, !measures.processor.is_empty());
         let mut of_node = vec![0; nodes.len()];
         for (t, thread) in profile.threads.iter().enumerate() {
             if !threads(t) {
@@ -259,27 +323,23 @@ impl Tree {
             for node in of_thread {
                 let below = std::iter::from_fn(|| natives.next_if(|n| n.node as usize == node));
                 let method = nodes.method[node];
-                let what = match method {
-                    special::ROOT => {
-                        of_node[node] = root;
-                        continue;
-                    }
-                    special::FOLDED => What::Folded,
-                    method => What::Method(symbols.of_method[method as usize]),
+                if method == special::ROOT {
+                    of_node[node] = root;
+                    continue;
+                }
+                let processor = (!measures.processor.is_empty()).then(|| measures.processor.get(node));
+                let counts = Counts {
+                    calls: measures.calls.get(node),
+                    exceptional_exits: measures.exceptional_exits.get(node),
+                    own: measures.own.get(node),
+                    processor: processor.as_ref(),
                 };
-                let method = if matches!(what, What::Folded) { u32::MAX } else { method };
-                let context = Context {
-                    calls: measures.calls[node],
-                    exceptional_exits: measures.exceptional_exits[node],
-                    own: measures.own[node],
-                    ..Context::empty(what, 0, nodes.site_of(node), method)
-                };
-                let at = builder.add(context, measures.processor.get(node), of_node[nodes.parent[node] as usize]);
+                let at = builder.add(method, of_node[nodes.parent[node] as usize], nodes.site_of(node), &counts);
                 of_node[node] = at;
                 for native in below {
-                    let what = What::Method(symbols.of_native[native.native as usize]);
-                    let native = Context { calls: native.calls, ..Context::empty(what, 0, native.site, u32::MAX) };
-                    builder.add(native, None, at);
+                    let is = builder.contexts.meanings.native(symbols.of_native[native.native as usize]);
+                    let counts = Counts { calls: native.calls, exceptional_exits: 0, own: 0, processor: None };
+                    builder.add(is, at, native.site, &counts);
                 }
             }
         }
@@ -288,16 +348,19 @@ impl Tree {
 
     /// The contexts at and below the outermost calls of some methods, merged below one root.
     pub fn at_and_below(&self, methods: impl Fn(u32) -> bool) -> Tree {
-        let mut builder = Builder::new(!self.processor.is_empty());
-        let mut new_index: Vec<Option<u32>> = vec![None; self.contexts.len()];
+        let mut builder = Builder::new(self.contexts.meanings.clone(), self.contexts.processor.is_some());
+        let mut new_index: Vec<Option<u32>> = vec![None; self.len()];
         let threads = self.thread_of();
-        for (i, context) in self.contexts.iter().enumerate().skip(1) {
-            let processor = self.processor.get(i).map(|p| &p.own);
+        for (i, context) in self.contexts().enumerate().skip(1) {
+            let processor = self.contexts.processor.as_ref().map(|columns| columns.get(i));
+            let Context { calls, exceptional_exits, own, .. } = context;
+            let counts = Counts { calls, exceptional_exits, own, processor: processor.as_ref() };
+            let is = self.contexts.is[i];
             new_index[i] = match (new_index[context.parent as usize], context.what) {
-                (Some(parent), _) => Some(builder.add(*context, processor, parent)),
+                (Some(parent), _) => Some(builder.add(is, parent, context.site, &counts)),
                 (None, What::Method(m)) if methods(m) => {
                     let root = threads.get(i).map_or(0, |&t| builder.thread(&self.threads[t as usize].1));
-                    Some(builder.add(Context { site: 0, ..*context }, processor, root))
+                    Some(builder.add(is, root, 0, &counts))
                 }
                 _ => None,
             };
@@ -306,22 +369,74 @@ impl Tree {
         builder.finish(of_node)
     }
 
+    /// Adds to the number of each context those of the contexts below.
+    pub fn with_callees(&self, numbers: Amounts) -> Amounts {
+        with_callees(numbers, |i| self.contexts.parent[i])
+    }
+
+    /// How many contexts there are, with the root.
+    pub fn len(&self) -> usize {
+        self.contexts.is.len()
+    }
+
+    /// Whether there is none but the root.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 1
+    }
+
+    /// A context.
+    pub fn context(&self, at: u32) -> Context {
+        let i = at as usize;
+        Context {
+            what: self.what(at),
+            parent: self.parent(at),
+            site: self.contexts.site(i),
+            method: self.contexts.meanings.method(self.contexts.is[i]),
+            calls: self.contexts.calls.get(i),
+            exceptional_exits: self.contexts.exceptional_exits.get(i),
+            own: self.contexts.own.get(i),
+            total: self.total.get(i),
+        }
+    }
+
+    /// All contexts.
+    pub fn contexts(&self) -> impl ExactSizeIterator<Item = Context> + '_ {
+        (0..self.len() as u32).map(|at| self.context(at))
+    }
+
+    /// Calls, exceptional exits and own cost of all contexts.
+    pub fn counts(&self) -> [&Amounts; 3] {
+        [&self.contexts.calls, &self.contexts.exceptional_exits, &self.contexts.own]
+    }
+
+    /// As [`Context::what`].
+    pub fn what(&self, context: u32) -> What {
+        self.contexts.meanings.what(self.contexts.is[context as usize])
+    }
+
+    /// As [`Context::parent`].
+    pub fn parent(&self, context: u32) -> u32 {
+        self.contexts.parent[context as usize]
+    }
+
     /// A context on the processor that the measures are of; zeros without one.
     pub fn on_processor(&self, context: u32) -> OnProcessor {
-        self.processor.get(context as usize).copied().unwrap_or_default()
+        self.contexts.processor.as_ref().map_or_else(OnProcessor::default, |columns| OnProcessor {
+            own: columns.get(context as usize),
+            cycles_total: self.cycles_total.get(context as usize),
+        })
     }
 
     /// Sums a column beside the profile's nodes by context; nodes that are in no context are left out.
-    pub fn sums(&self, nodes: impl Iterator<Item = u64>) -> Vec<u64> {
-        let mut sums = vec![0u64; self.contexts.len()];
+    pub fn sums(&self, nodes: impl Iterator<Item = u64>) -> Amounts {
+        let mut sums = Amounts::zeros(self.len());
         for (&context, value) in self.of_node.iter().zip(nodes) {
-            let sum = &mut sums[context as usize];
-            *sum = sum.saturating_add(value);
+            sums.add(context as usize, value);
         }
         // Roots are no contexts that cost anything: what is left out was added up there.
-        sums[0] = 0;
+        sums.set(0, 0);
         for (thread, _) in &self.threads {
-            sums[*thread as usize] = 0;
+            sums.set(*thread as usize, 0);
         }
         sums
     }
@@ -331,13 +446,13 @@ impl Tree {
         if self.threads.is_empty() {
             return Vec::new();
         }
-        let mut of = vec![0; self.contexts.len()];
+        let mut of = vec![0; self.len()];
         for (t, (context, _)) in self.threads.iter().enumerate() {
             of[*context as usize] = t as u32;
         }
-        for (i, context) in self.contexts.iter().enumerate().skip(1) {
-            if context.what != What::Root {
-                of[i] = of[context.parent as usize];
+        for i in 1..self.len() as u32 {
+            if self.what(i) != What::Root {
+                of[i as usize] = of[self.parent(i) as usize];
             }
         }
         of
@@ -352,27 +467,30 @@ impl Tree {
     /// Visits contexts below the root depth first; `order` arranges the callees of each, `visit` sees each context before
     /// and after those below it, and answers before whether to go there.
     pub fn walk(&self, mut order: impl FnMut(&mut Vec<u32>), mut visit: impl FnMut(Visit) -> bool) {
-        let arranged = |context: u32, order: &mut dyn FnMut(&mut Vec<u32>)| {
-            let mut children = self.children(context).to_vec();
-            order(&mut children);
-            children.reverse();
-            children
+        // Stacks of our own: contexts may be a hundred thousand deep. A context that is open has its callees that were not visited yet from a place on.
+        let mut rest: Vec<u32> = Vec::new();
+        let mut open: Vec<(u32, usize)> = Vec::new();
+        let mut callees: Vec<u32> = Vec::new();
+        let mut enter = |context: u32, rest: &mut Vec<u32>| {
+            callees.clear();
+            callees.extend_from_slice(self.children(context));
+            order(&mut callees);
+            rest.extend(callees.iter().rev());
         };
-        // A stack of our own: contexts may be a hundred thousand deep.
-        let mut open: Vec<(u32, Vec<u32>)> = vec![(0, arranged(0, &mut order))];
-        while let Some((context, rest)) = open.last_mut() {
-            match rest.pop() {
-                Some(child) => {
-                    let below = visit(Visit::Enter { context: child, depth: open.len() });
-                    let children = if below { arranged(child, &mut order) } else { Vec::new() };
-                    open.push((child, children));
+        open.push((0, 0));
+        enter(0, &mut rest);
+        while let Some(&(context, from)) = open.last() {
+            let unvisited = rest.len() > from;
+            if let Some(child) = rest.pop_if(|_| unvisited) {
+                let below = visit(Visit::Enter { context: child, depth: open.len() });
+                open.push((child, rest.len()));
+                if below {
+                    enter(child, &mut rest);
                 }
-                None => {
-                    let context = *context;
-                    open.pop();
-                    if !open.is_empty() {
-                        visit(Visit::Leave { context });
-                    }
+            } else {
+                open.pop();
+                if !open.is_empty() {
+                    visit(Visit::Leave { context });
                 }
             }
         }

@@ -10,6 +10,7 @@ use cprof_profile::projections::{by_method, by_thread, totals};
 use cprof_profile::target::{Bytecodes, Library, Model};
 use cprof_profile::tree::{Symbol, Symbols, Tree, Visit, What};
 use cprof_synthetic::classes::{ClassWriter, op};
+use cprof_synthetic::{counters, set_counters};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -56,7 +57,7 @@ fn counts(profile: &Profile) -> Counts {
                     path.pop();
                     return true;
                 };
-                let c = &tree.contexts[context as usize];
+                let c = tree.context(context);
                 let What::Method(symbol) = c.what else { panic!("folded") };
                 path.push(symbols.list[symbol as usize].clone());
                 let sums = counts.entry((profile.threads[t].label(), path.clone())).or_insert(vec![0; 6]);
@@ -89,11 +90,12 @@ fn demo() -> Profile {
 /// As the demo, with all counts several times, and outcomes of a cache.
 fn times(factor: u64) -> Profile {
     let mut profile = demo();
-    profile.nodes.counters.iter_mut().for_each(|c| *c *= factor);
+    let counters = counters(&profile);
+    set_counters(&mut profile, counters.into_iter().map(|c| c * factor));
     profile.departures.iter_mut().for_each(|d| d.count *= factor as i64);
     profile.caches = vec!["4k/16".parse().unwrap()];
     let column = |more: u64| (0..profile.nodes.len() as u64).map(|n| (n % 2) * factor + more % 2).collect();
-    profile.misses = vec![Misses { entry: column(0), returns: vec![0; profile.nodes.len()] }];
+    profile.misses = vec![Misses { entry: column(0), returns: vec![0; profile.nodes.len()].into() }];
     profile.run.pid = factor as u32;
     profile
 }
@@ -119,7 +121,7 @@ fn a_profile_merged_with_itself_doubles() {
     let two = merged(&[&one, &one]);
     assert_eq!((two.classes.len(), two.methods.len(), two.nodes.len()), (one.classes.len(), one.methods.len(), one.nodes.len()));
     assert_eq!((two.threads.len(), two.natives.len(), two.gaps.len()), (2, 1, 1));
-    assert_eq!(two.nodes.counters, one.nodes.counters.iter().map(|c| c * 2).collect::<Vec<_>>());
+    assert_eq!(counters(&two), counters(&one).iter().map(|c| c * 2).collect::<Vec<_>>());
     assert_eq!(two.departures, [Departure { count: 2, ..one.departures[0] }]);
     assert_eq!(two.threads.iter().map(|t| t.leases).collect::<Vec<_>>(), [2, 4]);
     assert_eq!(two.runs.len(), 2);
@@ -192,7 +194,7 @@ fn caches_that_not_all_simulated_are_left_out_and_said_to_be() {
     }
     let mut swapped = with.clone();
     swapped.caches.insert(0, "lru:2k/8".parse().unwrap());
-    swapped.misses.insert(0, Misses { entry: vec![9; with.nodes.len()], returns: vec![9; with.nodes.len()] });
+    swapped.misses.insert(0, Misses { entry: vec![9; with.nodes.len()].into(), returns: vec![9; with.nodes.len()].into() });
     let Merged { profile, notes } = merge(&[&with, &swapped]).unwrap();
     assert_eq!((profile.caches.clone(), notes.len()), (with.caches.clone(), 1));
     assert_eq!(profile.misses[0].entry, with.misses[0].entry.iter().map(|n| n * 2).collect::<Vec<_>>());
@@ -232,7 +234,7 @@ fn harm_is_refused_by_name() {
     refused(&|p| p.methods[0].flow.edges.iter_mut().for_each(|e| e.counter = None), "flow");
     refused(&|p| p.methods[0].index = 77, "no method 77");
     refused(&|p| p.departures[0].bci = 1000, "no bytecode 1000");
-    refused(&|p| p.nodes.counters.iter_mut().for_each(|c| *c = i64::MAX as u64), "9,223,372,036,854,775,807");
+    refused(&|p| set_counters(p, counters(p).iter().map(|_| i64::MAX as u64).collect::<Vec<_>>()), "9,223,372,036,854,775,807");
     refused(&|p| p.departures[0].count = i64::MAX, "departures");
 }
 
@@ -241,7 +243,11 @@ fn negative_departures_and_folded_contexts_add_up() {
     let mut one = demo();
     one.departures[0].count = -1;
     let work = one.departures[0].node as usize;
-    one.nodes.counters[one.nodes.starts[work]] = u64::MAX; // -1: caught between two counters
+    let mut all = counters(&one);
+    let mut rows = one.nodes.rows();
+    let before: usize = (0..work).map(|node| rows.of(node).len()).sum();
+    all[before] = u64::MAX; // -1: caught between two counters
+    set_counters(&mut one, all);
     let all = merged(&[&one, &demo()]);
     assert_eq!(all.departures[0].count, 0);
     let mut folded = demo();
@@ -250,7 +256,6 @@ fn negative_departures_and_folded_contexts_add_up() {
     let last = folded.nodes.len() as u32 - 1;
     folded.nodes.method.push(special::FOLDED);
     folded.nodes.parent.push(folded.threads[1].first_node);
-    folded.nodes.starts.push(folded.nodes.counters.len());
     assert_eq!(folded.departures[0].kind, DepartureKind::Thrown);
     let all = merged(&[&folded, &demo(), &folded]);
     assert_eq!(all.nodes.len() as u32, last + 2);
@@ -273,7 +278,7 @@ proptest! {
         let mut profiles: Vec<Profile> = factors.iter().map(|&f| if f % 5 == 4 { other_jdk() } else { times(f) }).collect();
         for profile in profiles.iter_mut().filter(|p| p.caches.is_empty()) {
             profile.caches = vec!["4k/16".parse().unwrap()];
-            profile.misses = vec![Misses { entry: vec![1; profile.nodes.len()], returns: vec![0; profile.nodes.len()] }];
+            profile.misses = vec![Misses { entry: vec![1; profile.nodes.len()].into(), returns: vec![0; profile.nodes.len()].into() }];
         }
         let all: Vec<&Profile> = profiles.iter().collect();
         let expected = sum(&all);

@@ -30,7 +30,7 @@ fn an_empty_profile_is_a_profile() {
     let profile = cprof_synthetic::Recording::new().profile(&[]);
     assert_eq!(through_file(&profile), profile);
     let tree = Tree::new(&profile, &Symbols::new(&profile), &measure(&profile, &Bytecodes).unwrap(), &[], |_| true);
-    assert_eq!(tree.contexts.len(), 1);
+    assert_eq!(tree.len(), 1);
 }
 
 #[test]
@@ -65,8 +65,8 @@ fn the_numbers_are_those_of_the_program() {
     );
     let work = symbols.list.iter().position(|s| s.method == "work").unwrap() as u32;
     let below = tree.at_and_below(|s| s == work);
-    assert_eq!(below.contexts.len(), 3, "work of both threads merged, and yield");
-    assert_eq!(below.contexts[0].total, 32);
+    assert_eq!(below.len(), 3, "work of both threads merged, and yield");
+    assert_eq!(below.context(0).total, 32);
 }
 
 #[test]
@@ -76,16 +76,16 @@ fn metrics_stand_beside_the_contexts() {
     let measures = measure(&profile, &Bytecodes).unwrap();
     let natives = native_calls(&profile, &measures).unwrap();
     let all = Tree::new(&profile, &symbols, &measures, &natives, |_| true);
-    let bytecodes = all.sums(measures.own.iter().copied());
-    assert_eq!(bytecodes, all.contexts.iter().map(|c| c.own).collect::<Vec<_>>());
+    let bytecodes = all.sums(measures.own.iter());
+    assert_eq!(bytecodes, all.contexts().map(|c| c.own).collect::<Vec<_>>());
     let counted = counted(&all);
     assert_eq!(
         counted.iter().map(|m| (m.name.as_str(), m.sum())).collect::<Vec<_>>(),
         [("calls", 11), ("exceptional_exits", 1), ("bytecodes", 39)]
     );
-    assert_eq!(counted[2].totals(&all), all.contexts.iter().map(|c| c.total).collect::<Vec<_>>());
+    assert_eq!(counted[2].totals(&all), all.contexts().map(|c| c.total).collect::<Vec<_>>());
     // A part: nodes outside are not added up.
     let work = symbols.list.iter().position(|s| s.method == "work").unwrap() as u32;
     let below = Tree::new(&profile, &symbols, &measures, &natives, |t| t == 1).at_and_below(|s| s == work);
-    assert_eq!(below.sums(measures.own.iter().copied()), below.contexts.iter().map(|c| c.own).collect::<Vec<_>>());
+    assert_eq!(below.sums(measures.own.iter()), below.contexts().map(|c| c.own).collect::<Vec<_>>());
 }

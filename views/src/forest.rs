@@ -1,7 +1,8 @@
 //! Trees merged by name, in an order that depends on names only.
 
+use cprof_profile::amounts::Amounts;
 use cprof_profile::siblings::{Place, Siblings, callees};
-use cprof_profile::tree::{Symbol, Symbols, Tree, What};
+use cprof_profile::tree::{Symbol, Symbols, Tree, What, with_callees};
 use rustc_hash::FxHashMap;
 
 /// The name of the root's symbol.
@@ -72,8 +73,8 @@ impl Forest {
     pub fn add(&mut self, symbols: &Symbols, tree: &Tree) -> Places {
         let numbers: Vec<u32> = symbols.list.iter().map(|s| self.number(s)).collect();
         let folded = self.number(&special(FOLDED));
-        let mut places = vec![0; tree.contexts.len()];
-        for (i, context) in tree.contexts.iter().enumerate().skip(1) {
+        let mut places = vec![0; tree.len()];
+        for (i, context) in tree.contexts().enumerate().skip(1) {
             let symbol = match context.what {
                 What::Method(symbol) => numbers[symbol as usize],
                 What::Folded | What::Root => folded,
@@ -171,22 +172,16 @@ impl Arranged {
     }
 
     /// A column beside the contexts of a tree that was added, as one beside these.
-    pub fn column(&self, positions: &[u32], own: &[u64]) -> Vec<u64> {
-        let mut column = vec![0u64; self.len()];
-        for (&at, &value) in positions.iter().zip(own) {
-            let sum = &mut column[at as usize];
-            *sum = sum.saturating_add(value);
+    pub fn column(&self, positions: &[u32], own: &Amounts) -> Amounts {
+        let mut column = Amounts::zeros(self.len());
+        for (&at, value) in positions.iter().zip(own.iter()) {
+            column.add(at as usize, value);
         }
         column
     }
 
     /// With the contexts below.
-    pub fn totals(&self, own: &[u64]) -> Vec<u64> {
-        let mut totals = own.to_vec();
-        for i in (1..totals.len()).rev() {
-            let parent = self.parent[i] as usize;
-            totals[parent] = totals[parent].saturating_add(totals[i]);
-        }
-        totals
+    pub fn totals(&self, own: &Amounts) -> Amounts {
+        with_callees(own.clone(), |i| self.parent[i])
     }
 }

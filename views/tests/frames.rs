@@ -5,6 +5,7 @@
 //! demo.Main$$Lambda.run 3 ─ demo.Main.work 13
 //! ```
 
+use cprof_profile::amounts::Amounts;
 use cprof_profile::measure::measure;
 use cprof_profile::model::Profile;
 use cprof_profile::natives::native_calls;
@@ -22,14 +23,14 @@ fn tree(profile: &Profile) -> (Symbols, Tree) {
 }
 
 /// The demo's contexts with their own bytecodes.
-fn demo() -> (Arranged, Vec<u64>) {
+fn demo() -> (Arranged, Amounts) {
     let profile = cprof_synthetic::demo().profile(&[]);
     let (symbols, tree) = tree(&profile);
     let mut forest = Forest::new(false);
     let places = forest.add(&symbols, &tree);
     let arranged = forest.arrange();
-    let own: Vec<u64> = tree.contexts.iter().map(|c| c.own).collect();
-    let own = arranged.column(&arranged.positions(&places), &own);
+    let [_, _, own] = tree.counts();
+    let own = arranged.column(&arranged.positions(&places), own);
     (arranged, own)
 }
 
@@ -80,7 +81,7 @@ fn callers_stand_below_what_they_called() {
 #[test]
 fn what_is_compared_is_matched_by_name() {
     let (arranged, own) = demo();
-    let before: Vec<u64> = own.iter().map(|own| own * 2).collect();
+    let before: Amounts = own.iter().map(|own| own * 2).collect();
     for frames in [callees, callers].map(|f| f(&arranged, Costs { after: &own, before: Some(&before) }, 0)) {
         assert!(frames.list.iter().all(|f| f.before == 2 * f.cost), "{frames:?}");
     }
@@ -96,7 +97,7 @@ fn a_picture_of_nothing_and_of_hostile_names() {
     let title = "]]></svg><script>\u{1}&\"";
     let picture = Picture { title, about: "empty.cprof", metric: "bytecodes", reverse: false, min_width: 0.5 };
     let mut out = Vec::new();
-    svg::write(&picture, &arranged, Costs { after: &[0], before: None }, &mut out).unwrap();
+    svg::write(&picture, &arranged, Costs { after: &[0].into_iter().collect(), before: None }, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains("empty.cprof: 0 bytecodes"));
     assert_eq!((text.matches("<script>").count(), text.matches("</svg>").count()), (1, 1));

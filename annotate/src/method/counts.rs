@@ -31,13 +31,16 @@ pub fn totals(choice: &Choice<'_>, wanted: impl Fn(u32) -> bool) -> FxHashMap<u3
     let mut totals: FxHashMap<u32, Totals> =
         (0..profile.methods.len() as u32).filter(|&m| wanted(m)).map(|m| (m, empty(m))).collect();
     let chosen = |node: usize| nodes.get(node) == Some(&true) && profile.nodes.method[node] < special::FIRST;
+    let mut rows = profile.nodes.rows();
     for node in (0..profile.nodes.len()).filter(|&node| chosen(node)) {
         let Some(of) = totals.get_mut(&profile.nodes.method[node]) else { continue };
-        of.calls = of.calls.saturating_add(measures.calls[node]);
-        of.exceptional_exits = of.exceptional_exits.saturating_add(measures.exceptional_exits[node]);
-        of.own = of.own.saturating_add(measures.own[node]);
-        of.cycles = of.cycles.saturating_add(measures.processor.get(node).map_or(0, |m| m.cycles));
-        for (sum, counter) in of.counters.iter_mut().zip(profile.nodes.counters_of(node)) {
+        of.calls = of.calls.saturating_add(measures.calls.get(node));
+        of.exceptional_exits = of.exceptional_exits.saturating_add(measures.exceptional_exits.get(node));
+        of.own = of.own.saturating_add(measures.own.get(node));
+        if !measures.processor.is_empty() {
+            of.cycles = of.cycles.saturating_add(measures.processor.cycles.get(node));
+        }
+        for (sum, counter) in of.counters.iter_mut().zip(rows.of(node)) {
             *sum = sum.wrapping_add(*counter);
         }
     }

@@ -33,11 +33,11 @@ pub fn notes(views: &[View; 2], comparison: &Comparison<'_>) -> Vec<String> {
     let [before, after] = views;
     let runs = [&before.profile.run, &after.profile.run];
     for view in views {
-        if view.tree.contexts.len() == 1 {
+        if view.tree.is_empty() {
             notes.push(format!("{}: nothing was counted in it", view.file));
         }
     }
-    if comparison.methods.common() == 0 && views.iter().all(|v| v.tree.contexts.len() > 1) {
+    if comparison.methods.common() == 0 && views.iter().all(|v| !v.tree.is_empty()) {
         let main = |view: &View| match view.profile.run.main_class.as_str() {
             "" => "an unknown program".to_owned(),
             main => main.to_owned(),

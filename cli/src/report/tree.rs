@@ -18,7 +18,7 @@ use std::io::{self, Write};
 /// Where a context was called from, as text: a line, or a bytecode index where the class has no line numbers.
 fn site(view: &View, lines: &Option<Lines>, context: &Context) -> Option<(u32, Option<u16>)> {
     let bci = context.site.checked_sub(1)?;
-    let caller = view.tree.contexts[context.parent as usize].method;
+    let caller = view.tree.context(context.parent).method;
     let line = lines.as_ref().and_then(|l| l.line(caller as usize, bci));
     Some((bci, line))
 }
@@ -29,15 +29,15 @@ fn lines(view: &View) -> Result<Option<Lines>> {
 
 /// Contexts that fit the filter, and their callers.
 fn kept(view: &View, args: &Report) -> Vec<bool> {
-    let contexts = &view.tree.contexts;
-    let Some(filter) = &args.filter else { return vec![true; contexts.len()] };
+    let tree = &view.tree;
+    let Some(filter) = &args.filter else { return vec![true; tree.len()] };
     let pattern = loose(filter);
     let chosen: Vec<bool> = view.symbols.list.iter().map(|s| fits(&pattern, s)).collect();
-    let mut kept = vec![false; contexts.len()];
-    for i in (0..contexts.len()).rev() {
-        kept[i] |= matches!(contexts[i].what, What::Method(s) if chosen[s as usize]);
+    let mut kept = vec![false; tree.len()];
+    for i in (0..tree.len()).rev() {
+        kept[i] |= matches!(tree.what(i as u32), What::Method(s) if chosen[s as usize]);
         if kept[i] {
-            kept[contexts[i].parent as usize] = true;
+            kept[tree.parent(i as u32) as usize] = true;
         }
     }
     kept
@@ -49,7 +49,6 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
     writeln!(out)?;
     let lines = lines(view)?;
     let kept = kept(view, args);
-    let contexts = &view.tree.contexts;
     let whole = view.whole();
     let (wide, narrow) = (thousands(whole).len().max(12), thousands(view.totals.calls).len().max(10));
     let row = |numbers: [&str; 4], what: &str| {
@@ -72,7 +71,7 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
         n => format!("{} more: {} ({})", thousands(n), thousands(total), share(total, whole)),
     };
     let mut write = |context: u32, depth: usize| -> io::Result<()> {
-        let c = &contexts[context as usize];
+        let c = &view.tree.context(context);
         let mut notes = Vec::new();
         if c.exceptional_exits > 0 {
             notes.push(format!("{} by exception", thousands(c.exceptional_exits)));
@@ -119,7 +118,7 @@ fn label(view: &View, lines: &Option<Lines>, context: &Context) -> String {
 fn in_order(view: &View, args: &Report, a: u32, b: u32) -> std::cmp::Ordering {
     let key = |context: u32| {
         let (own, total) = view.cost(context);
-        let c = &view.tree.contexts[context as usize];
+        let c = view.tree.context(context);
         match args.sort {
             // In a tree the dearest branch is the one to follow.
             Sort::Cost | Sort::Total => Reverse((total, own, c.calls)),
@@ -133,8 +132,8 @@ fn in_order(view: &View, args: &Report, a: u32, b: u32) -> std::cmp::Ordering {
 }
 
 fn by_name(view: &View, a: u32, b: u32) -> std::cmp::Ordering {
-    let [a, b] = [a, b].map(|context| &view.tree.contexts[context as usize]);
-    (view.symbol(a), a.site).cmp(&(view.symbol(b), b.site))
+    let [a, b] = [a, b].map(|context| view.tree.context(context));
+    (view.symbol(&a), a.site).cmp(&(view.symbol(&b), b.site))
 }
 
 /// A context for other tools; `docs/report.md` describes the fields.
@@ -159,7 +158,6 @@ struct Row<'a> {
 /// Calls `each` with every context depth first, callees in order of name: the same run gives the same rows.
 fn each_row(view: &View, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<()> {
     let lines = lines(view)?;
-    let contexts = &view.tree.contexts;
     let mut open: Vec<u32> = vec![0];
     let mut next = 1;
     let mut result = Ok(());
@@ -171,7 +169,7 @@ fn each_row(view: &View, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<
             open.pop();
             return true;
         };
-        let c = &contexts[context as usize];
+        let c = &view.tree.context(context);
         let symbol = view.symbol(c);
         let site = site(view, &lines, c);
         let on = view.processor.as_ref().map(|_| view.tree.on_processor(context));

@@ -160,7 +160,7 @@ impl View {
     /// A context's own cost and that with everything below.
     pub fn cost(&self, context: u32) -> (u64, u64) {
         let on = self.tree.on_processor(context);
-        let counted = &self.tree.contexts[context as usize];
+        let counted = self.tree.context(context);
         match self.processor {
             Some(_) => (on.own.cycles, on.cycles_total),
             None => (counted.own, counted.total),

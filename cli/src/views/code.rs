@@ -65,7 +65,7 @@ fn wanted(loaded: &Loaded, nodes: &[bool], notes: &mut Vec<String>) -> Vec<bool>
     let mut own = vec![0u64; view.profile.methods.len()];
     for (node, _) in nodes.iter().enumerate().filter(|(_, chosen)| **chosen) {
         if let Some(sum) = own.get_mut(view.profile.nodes.method[node] as usize) {
-            *sum = sum.saturating_add(view.measures.own[node]);
+            *sum = sum.saturating_add(view.measures.own.get(node));
         }
     }
     let mut order: Vec<usize> = (0..own.len()).filter(|&m| own[m] > 0).collect();

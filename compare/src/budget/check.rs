@@ -146,11 +146,11 @@ fn outcome(
 impl Checked<'_> {
     fn extent(&self, pattern: &Pattern) -> Extent {
         let chosen = chosen(pattern, self.sheet.symbols);
-        let contexts = &self.sheet.tree.contexts;
-        let of: Vec<bool> = contexts.iter().map(|c| matches!(c.what, What::Method(m) if chosen[m as usize])).collect();
+        let tree = self.sheet.tree;
+        let of: Vec<bool> = tree.contexts().map(|c| matches!(c.what, What::Method(m) if chosen[m as usize])).collect();
         let mut within = of.clone();
         for i in 1..within.len() {
-            within[i] |= within[contexts[i].parent as usize];
+            within[i] |= within[tree.parent(i as u32) as usize];
         }
         Extent { of, within }
     }
@@ -173,25 +173,25 @@ impl Checked<'_> {
             Scope::Total => &extent.within,
         };
         let counted = metric.own.iter().zip(counts).filter(|(_, counts)| **counts);
-        Some(counted.fold(0u64, |sum, (own, _)| sum.saturating_add(*own)))
+        Some(counted.fold(0u64, |sum, (own, _)| sum.saturating_add(own)))
     }
 
     /// Where most of the number is from: the calls of the budget's methods, by caller.
     fn greatest(&self, extent: &Extent, limit: &Limit) -> Vec<Responsible> {
         let Some(metric) = self.column(limit) else { return Vec::new() };
-        let contexts = &self.sheet.tree.contexts;
+        let tree = self.sheet.tree;
         let amounts = match limit.scope {
             Scope::Own => metric.own.clone(),
-            Scope::Total => metric.totals(self.sheet.tree),
+            Scope::Total => metric.totals(tree),
         };
-        let outermost = |i: usize| limit.scope == Scope::Own || !extent.within[contexts[i].parent as usize];
-        let mut found: Vec<usize> = (1..contexts.len()).filter(|&i| extent.of[i] && outermost(i) && amounts[i] > 0).collect();
-        found.sort_by_key(|&i| std::cmp::Reverse(amounts[i]));
+        let outermost = |i: usize| limit.scope == Scope::Own || !extent.within[tree.parent(i as u32) as usize];
+        let mut found: Vec<usize> = (1..tree.len()).filter(|&i| extent.of[i] && outermost(i) && amounts.get(i) > 0).collect();
+        found.sort_by_key(|&i| std::cmp::Reverse(amounts.get(i)));
         found.truncate(RESPONSIBLE);
-        let up = |i: usize| (contexts[i].parent as usize, self.name(contexts[i].what));
+        let up = |i: usize| (tree.parent(i as u32) as usize, self.name(tree.what(i as u32)));
         found
             .into_iter()
-            .map(|i| Responsible { path: path(i, up, |_| true), amount: i128::from(amounts[i]), changed: false })
+            .map(|i| Responsible { path: path(i, up, |_| true), amount: i128::from(amounts.get(i)), changed: false })
             .collect()
     }
 
@@ -226,7 +226,7 @@ fn changed(
     for i in 1..contexts.len() {
         let of = of(contexts[i].what);
         within[i] = of || within[contexts[i].parent as usize];
-        let change = i128::from(after[i]) - i128::from(before[i]);
+        let change = i128::from(after.get(i)) - i128::from(before.get(i));
         if change != 0 && if limit.scope == Scope::Own { of } else { within[i] } {
             found.push((i, change));
         }

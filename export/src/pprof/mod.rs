@@ -134,12 +134,12 @@ fn samples(source: &Source, texts: &mut Texts, out: &mut dyn Write) -> io::Resul
             let line = source.places.call_line(sheet.tree, context);
             stack.push(locations.number(frame, line.unwrap_or_else(|| source.places.first_line(frame))));
         }
-        if sheet.metrics.iter().all(|m| m.own[context as usize] == 0) {
+        if sheet.metrics.iter().all(|m| m.own.get(context as usize) == 0) {
             return Ok(());
         }
         values.clear();
         for metric in sheet.metrics {
-            encode_varint(metric.own[context as usize], &mut values);
+            encode_varint(metric.own.get(context as usize), &mut values);
         }
         let frame = source.frame(context);
         let top = locations.number(frame, source.places.first_line(frame));

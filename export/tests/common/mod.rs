@@ -35,16 +35,14 @@ impl Made {
             profile.methods.push(Method { class, index: 0, name, descriptor, access: 9, level, flow: Default::default() });
         }
         profile.natives.push(Native { class: "java/lang/Thread".into(), name: "yield".into(), descriptor: "()V".into() });
-        profile.nodes.starts.push(0);
         Made { profile, measures: Measures::default(), natives: Vec::new() }
     }
 
     fn node(&mut self, method: u32, parent: u32, site: u32, numbers: [u64; 3]) -> u32 {
-        let Nodes { method: methods, parent: parents, site: sites, starts, .. } = &mut self.profile.nodes;
+        let Nodes { method: methods, parent: parents, site: sites, .. } = &mut self.profile.nodes;
         methods.push(method);
         parents.push(parent);
         sites.push(site);
-        starts.push(0);
         self.measures.calls.push(numbers[0]);
         self.measures.exceptional_exits.push(numbers[1]);
         self.measures.own.push(numbers[2]);
@@ -100,7 +98,7 @@ impl Made {
 fn stacks(symbols: &Symbols, tree: &Tree, metrics: &[Metric]) -> Stacks {
     let mut stacks = Stacks::new();
     let mut at: Vec<(String, Vec<String>)> = vec![Default::default()];
-    for (i, context) in tree.contexts.iter().enumerate().skip(1) {
+    for (i, context) in tree.contexts().enumerate().skip(1) {
         let (mut thread, mut stack) = at[context.parent as usize].clone();
         match context.what {
             What::Method(symbol) => stack.push(names::method(&symbols.list[symbol as usize])),
@@ -108,7 +106,7 @@ fn stacks(symbols: &Symbols, tree: &Tree, metrics: &[Metric]) -> Stacks {
             What::Root => thread = tree.threads.iter().find(|t| t.0 == i as u32).unwrap().1.clone(),
         }
         at.push((thread.clone(), stack.clone()));
-        add(&mut stacks, thread, stack, metrics.iter().map(|m| m.own[i]).collect());
+        add(&mut stacks, thread, stack, metrics.iter().map(|m| m.own.get(i)).collect());
     }
     stacks
 }

@@ -4,11 +4,11 @@ use super::calls::CallSites;
 use super::ledger::{Charge, Reason};
 use super::outcomes::{NotSimulated, Outcomes};
 use super::rules::{Rule, rules};
-use super::{Metrics, Options};
+use super::{Columns, Metrics, Options};
 use crate::cache::CacheSpec;
 use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
-use crate::model::{Profile, special};
+use crate::model::{Profile, Rows, special};
 use crate::names::thousands;
 use crate::natives::NativeCalls;
 use crate::target::{CycleEstimator, InvokeKind, TargetError};
@@ -33,7 +33,7 @@ pub enum EvaluateError {
 #[derive(Debug, Clone, Default)]
 pub struct Evaluation {
     /// Per node, a column beside [`Nodes`](crate::model::Nodes).
-    pub nodes: Vec<Metrics>,
+    pub nodes: Columns,
     /// The method cache whose outcomes were taken.
     pub cache: Option<CacheSpec>,
     /// What a reader must know: approximations that were needed.
@@ -113,10 +113,11 @@ struct Doubt {
 
 struct Work<'a> {
     profile: &'a Profile,
+    rows: Rows<'a>,
     rules: Vec<Option<Rule>>,
     sites: CallSites,
     prices: Prices<'a>,
-    out: Vec<Metrics>,
+    out: Columns,
     /// By caller's node and first possible site.
     mixed: FxHashMap<(u32, u32), Mixed>,
     options: &'a Options,
@@ -152,10 +153,11 @@ pub fn evaluate_into(
     let by_execution = |kind| if callers_known { Ok(0) } else { estimator.invoke(kind, None) };
     let mut work = Work {
         profile,
+        rows: profile.nodes.rows(),
         rules: rules(profile, estimator, &by_execution)?,
         sites: CallSites::read(profile)?,
         prices: Prices { estimator, invokes: FxHashMap::default(), returns: FxHashMap::default() },
-        out: vec![Metrics::default(); profile.nodes.len()],
+        out: Columns::zeros(profile.nodes.len()),
         mixed: FxHashMap::default(),
         options,
         ledger,
@@ -164,7 +166,7 @@ pub fn evaluate_into(
     for node in 0..profile.nodes.len() {
         let gone = departures.of(node);
         if profile.nodes.method[node] < special::FIRST {
-            work.node(node, gone, measures.calls[node], outcomes, callers_known)?;
+            work.node(node, gone, measures.calls.get(node), outcomes, callers_known)?;
         }
     }
     let mixed = work.mixed_calls()?;
@@ -200,7 +202,7 @@ impl Work<'_> {
         let profile = self.profile;
         let callee = profile.nodes.method[node];
         let Some(rule) = &self.rules[callee as usize] else { return Ok(()) };
-        let own = rule.own(&profile.methods[callee as usize], profile.nodes.counters_of(node), &profile.departures[gone]);
+        let own = rule.own(&profile.methods[callee as usize], self.rows.of(node), &profile.departures[gone]);
         let (words, return_opcode) = (rule.words, rule.return_opcode());
         let parent = profile.nodes.parent[node] as usize;
         let caller = profile.nodes.method[parent];
@@ -209,7 +211,7 @@ impl Work<'_> {
         let (entry_misses, return_misses) = match outcomes {
             Outcomes::AllHit => (0, 0),
             Outcomes::AllMiss => (calls, returns),
-            Outcomes::Simulated(at) => (profile.misses[at].entry[node], profile.misses[at].returns[node]),
+            Outcomes::Simulated(at) => (profile.misses[at].entry.get(node), profile.misses[at].returns.get(node)),
         };
         // Where the caller was folded away, its size is not known; the callee's own stands in.
         let caller_words = self.rules.get(caller as usize).and_then(Option::as_ref).map_or(words, |r| r.words);
@@ -228,7 +230,7 @@ impl Work<'_> {
         }
         let exceptions = if self.options.without_exceptions { 0 } else { own.exceptions };
         let own = Metrics { cycles, estimated, upcalls: 0, exceptions, entry_misses, return_misses, entries: calls, returns };
-        self.out[node].add(&own);
+        self.out.add(node, &own);
         // A thread's first method was not called; nor was one that root= chose, as far as the recording goes.
         if caller == special::ROOT {
             return Ok(());
@@ -247,7 +249,7 @@ impl Work<'_> {
                 let reason = if kind == InvokeKind::Vm { Reason::Upcalls } else { Reason::Calls { sites: &by.sites, calls } };
                 (self.ledger)(Charge::new(parent, reason, 0, hits));
                 (self.ledger)(Charge::new(parent, Reason::CallMisses { sites: &by.sites }, hits, cycles));
-                self.out[parent].add(&Metrics { cycles, upcalls, ..Metrics::default() });
+                self.out.add(parent, &Metrics { cycles, upcalls, ..Metrics::default() });
             }
             None => {
                 let mixed = self.mixed.entry((parent as u32, by.sites[0].0)).or_default();
@@ -275,7 +277,7 @@ impl Work<'_> {
         let kind = sites.first().map_or(InvokeKind::Vm, |s| s.1);
         let cycles = self.prices.extra(kind, misses, words)?;
         (self.ledger)(Charge::new(charged, Reason::CallMisses { sites }, 0, cycles));
-        self.out[charged].add(&Metrics { cycles, ..Metrics::default() });
+        self.out.add(charged, &Metrics { cycles, ..Metrics::default() });
         Ok(())
     }
 
@@ -293,7 +295,7 @@ impl Work<'_> {
             let mut kinds: Kinds = [0; InvokeKind::ALL.len()];
             let mut executions = Vec::with_capacity(mixed.sites.len());
             for (bci, kind) in &mixed.sites {
-                let executed = rule.executions(&profile.methods[method as usize], profile.nodes.counters_of(node), gone, *bci);
+                let executed = rule.executions(&profile.methods[method as usize], self.rows.of(node), gone, *bci);
                 executions.push(executed);
                 kinds[*kind as usize] += executed;
             }
@@ -347,7 +349,7 @@ impl Work<'_> {
             self.enter(node, Reason::CallMisses { sites: &mixed.sites }, hits, cycles);
             self.enter(node, Reason::Upcalls, 0, upcalls);
             let cycles = cycles.saturating_add(upcalls);
-            self.out[node].add(&Metrics { cycles, upcalls, ..Metrics::default() });
+            self.out.add(node, &Metrics { cycles, upcalls, ..Metrics::default() });
         }
         Ok(doubt)
     }
@@ -358,11 +360,11 @@ impl Work<'_> {
             let method = self.profile.nodes.method[call.node as usize];
             if let Some(kind) = self.sites.kind_of_call(method, call.site, &native.name, &native.descriptor) {
                 let cycles = self.prices.calls(kind, call.calls, 0, 0)?;
-                let out = &mut self.out[call.node as usize];
-                let left = out.cycles.saturating_sub(cycles);
+                let before = self.out.cycles.get(call.node as usize);
+                let left = before.saturating_sub(cycles);
                 let reason = Reason::NativeCalls { native: call.native, site: call.site, calls: call.calls };
-                (self.ledger)(Charge::new(call.node as usize, reason, out.cycles, left));
-                out.cycles = left;
+                (self.ledger)(Charge::new(call.node as usize, reason, before, left));
+                self.out.cycles.set(call.node as usize, left);
             }
         }
         Ok(())

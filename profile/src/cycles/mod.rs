@@ -8,11 +8,13 @@
 //! [`calls`] finds out how a context was called, [`evaluate()`] adds up, [`ledger`] is what it adds.
 
 pub mod calls;
+mod columns;
 mod evaluate;
 pub mod ledger;
 mod outcomes;
 mod rules;
 
+pub use columns::Columns;
 pub use evaluate::{EvaluateError, Evaluation, evaluate, evaluate_into};
 pub use outcomes::{NotSimulated, Outcomes};
 

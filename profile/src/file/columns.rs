@@ -1,7 +1,9 @@
 //! Columns: one zip entry each, named `table/column.type`.
 
 use super::ReadError;
+use crate::amounts::Amounts;
 use crate::leb128;
+use crate::model::NoCounters;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
@@ -65,8 +67,8 @@ impl<W: Write + Seek> ColumnWriter<W> {
     }
 
     /// A column of numbers that are mostly small, each in LEB128.
-    pub(super) fn packed(&mut self, name: &str, values: &[u64]) -> io::Result<()> {
-        self.each(name, 10 * values.len(), values.iter().copied(), leb128::put)
+    pub(super) fn packed(&mut self, name: &str, values: &Amounts) -> io::Result<()> {
+        self.each(name, 10 * values.len(), values.iter(), leb128::put)
     }
 
     /// A column of about `size` bytes, of which few are held in memory at a time.
@@ -147,21 +149,32 @@ impl<'p, R: Read + Seek> ColumnReader<'p, R> {
     }
 
     /// A column of exactly `count` numbers in LEB128.
-    pub(super) fn packed(&mut self, name: &str, count: u64) -> Result<Vec<u64>, ReadError> {
+    pub(super) fn packed(&mut self, name: &str, count: u64) -> Result<Amounts, ReadError> {
+        let bytes = self.packed_bytes(name, count)?;
+        let mut rest = &bytes[..];
+        let numbers: Option<Amounts> = (0..count).map(|_| leb128::get(&mut rest)).collect();
+        match numbers {
+            None => Err(self.not_packed(name, count, NoCounters::Short)),
+            Some(_) if !rest.is_empty() => Err(self.not_packed(name, count, NoCounters::Long)),
+            Some(numbers) => Ok(numbers),
+        }
+    }
+
+    /// The bytes of such a column, which may still be no such numbers.
+    pub(super) fn packed_bytes(&mut self, name: &str, count: u64) -> Result<Vec<u8>, ReadError> {
         // At most ten bytes each, at least one: so memory is bounded by what is there.
         let bytes = self.bytes(name, count.saturating_mul(10))?;
         if (bytes.len() as u64) < count {
             return Err(self.damaged(format!("its entry {name} has fewer than the {count} numbers it should have")));
         }
-        let mut rest = &bytes[..];
-        let mut numbers = Vec::with_capacity(count as usize);
-        for _ in 0..count {
-            let number = leb128::get(&mut rest);
-            numbers.push(number.ok_or_else(|| self.damaged(format!("its entry {name} ends in the middle of a number")))?);
-        }
-        if !rest.is_empty() {
-            return Err(self.damaged(format!("its entry {name} has more than the {count} numbers it should have")));
-        }
-        Ok(numbers)
+        Ok(bytes)
+    }
+
+    /// What is wrong with them.
+    pub(super) fn not_packed(&self, name: &str, count: u64, why: NoCounters) -> ReadError {
+        self.damaged(match why {
+            NoCounters::Short => format!("its entry {name} ends in the middle of a number"),
+            NoCounters::Long => format!("its entry {name} has more than the {count} numbers it should have"),
+        })
     }
 }

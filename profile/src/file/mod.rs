@@ -9,5 +9,4 @@ mod writer;
 pub use error::{ReadError, WriteError, way_out};
 pub use header::{FORMAT, VERSION};
 pub use reader::{read, read_from};
-pub(crate) use writer::write_packed;
 pub use writer::{write, write_to};

@@ -6,7 +6,8 @@ use super::header::{Counts, ENTRY, FORMAT, Header, VERSION};
 use crate::cache::CacheSpec;
 use crate::flow::{Block, Edge, EdgeKind, Flow};
 use crate::model::{
-    Class, Departure, DepartureKind, Method, Misses, Native, NativeSite, Nodes, Profile, Thread, level_from_number, special,
+    Class, Counters, Departure, DepartureKind, Method, Misses, Native, NativeSite, Nodes, Profile, Thread, level_from_number,
+    special,
 };
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -266,21 +267,20 @@ fn read_threads<R: Read + Seek>(r: &mut ColumnReader<'_, R>, strings: &Strings, 
 }
 
 fn read_nodes<R: Read + Seek>(r: &mut ColumnReader<'_, R>, profile: &Profile, count: usize) -> Result<Nodes, ReadError> {
-    let mut nodes = Nodes { starts: vec![0], ..Nodes::default() };
-    nodes.method = r.column("nodes/method.u32", count)?;
-    let distances: Vec<u32> = r.column("nodes/parent_distance.u32", count)?;
-    // A distance beyond the first node becomes a parent that does not exist, which is refused below.
-    nodes.parent = distances.iter().enumerate().map(|(i, &d)| (i as u32).checked_sub(d).unwrap_or(u32::MAX)).collect();
+    let method: Vec<u32> = r.column("nodes/method.u32", count)?;
+    let mut parent: Vec<u32> = r.column("nodes/parent_distance.u32", count)?;
+    for (i, parent) in parent.iter_mut().enumerate() {
+        // A distance beyond the first node becomes a parent that does not exist, which is refused below.
+        *parent = (i as u32).checked_sub(*parent).unwrap_or(u32::MAX);
+    }
     if r.has("nodes/site.u32") != profile.run.sites {
         return Err(r.damaged("its header and its columns disagree on whether call sites are distinguished"));
     }
-    if profile.run.sites {
-        nodes.site = r.column("nodes/site.u32", count)?;
-    }
+    let site = if profile.run.sites { r.column("nodes/site.u32", count)? } else { Vec::new() };
     let mut threads = profile.threads.iter().peekable();
     let mut first = 0;
-    let mut end = 0u64;
-    for (i, (&method, &parent)) in nodes.method.iter().zip(&nodes.parent).enumerate() {
+    let mut numbers = 0u64;
+    for (i, (&method, &parent)) in method.iter().zip(&parent).enumerate() {
         let node = i as u32;
         let begins = threads.next_if(|t| t.first_node == node).is_some();
         if begins {
@@ -291,14 +291,15 @@ fn read_nodes<R: Read + Seek>(r: &mut ColumnReader<'_, R>, profile: &Profile, co
         let Some(counters) = counters_of(profile, method).filter(|_| fits) else {
             return Err(r.damaged(format!("its context {i} has a method or parent that does not exist")));
         };
-        end += u64::from(counters);
-        nodes.starts.push(end as usize);
+        numbers += u64::from(counters);
     }
     if threads.next().is_some() {
         return Err(r.damaged("it has threads without contexts"));
     }
-    nodes.counters = r.packed("nodes/counters.leb128", end)?;
-    Ok(nodes)
+    let bytes = r.packed_bytes("nodes/counters.leb128", numbers)?;
+    let counters = Counters::new(bytes, &profile.methods, &method);
+    let counters = counters.map_err(|why| r.not_packed("nodes/counters.leb128", numbers, why))?;
+    Ok(Nodes { method, parent, site, counters })
 }
 
 fn read_misses<R: Read + Seek>(r: &mut ColumnReader<'_, R>, caches: &[CacheSpec], nodes: u32) -> Result<Vec<Misses>, ReadError> {

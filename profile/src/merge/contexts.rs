@@ -1,7 +1,8 @@
 //! Trees grown together.
 
+use crate::amounts::Amounts;
 use crate::cache::CacheSpec;
-use crate::model::{Departure, DepartureKind, Misses, Nodes, Profile, Thread, special};
+use crate::model::{Counters, Departure, DepartureKind, Method, Misses, Nodes, Profile, Thread, special};
 use crate::siblings::{Place, Siblings};
 use rustc_hash::FxHashMap;
 
@@ -9,7 +10,13 @@ use rustc_hash::FxHashMap;
 #[derive(Debug)]
 pub(super) struct Contexts {
     /// Sites are 0 where they were not distinguished.
-    nodes: Nodes,
+    method: Vec<u32>,
+    parent: Vec<u32>,
+    site: Vec<u32>,
+    /// Those of all, one after the other.
+    counters: Amounts,
+    /// Where each context's counters begin, and at the end their number.
+    starts: Vec<usize>,
     misses: Vec<Misses>,
     /// By method and site.
     siblings: Siblings<(u32, u32)>,
@@ -30,7 +37,11 @@ pub(super) struct Columns {
 impl Default for Contexts {
     fn default() -> Contexts {
         Contexts {
-            nodes: Nodes { starts: vec![0], ..Nodes::default() },
+            method: Vec::new(),
+            parent: Vec::new(),
+            site: Vec::new(),
+            counters: Amounts::default(),
+            starts: vec![0],
             misses: Vec::new(),
             siblings: Siblings::default(),
             departures: FxHashMap::default(),
@@ -44,13 +55,15 @@ impl Default for Contexts {
 type TooMuch = &'static str;
 
 /// Counters are numbers modulo 2⁶⁴ that are below 0 where a frame was caught between two of them.
-fn add_counter(sum: &mut u64, more: u64) -> Result<(), TooMuch> {
-    *sum = (*sum as i64).checked_add(more as i64).ok_or("a count above 9,223,372,036,854,775,807")? as u64;
+fn add_counter(counters: &mut Amounts, at: usize, more: u64) -> Result<(), TooMuch> {
+    let sum = (counters.get(at) as i64).checked_add(more as i64).ok_or("a count above 9,223,372,036,854,775,807")?;
+    counters.set(at, sum as u64);
     Ok(())
 }
 
-fn add_misses(sum: &mut u64, more: u64) -> Result<(), TooMuch> {
-    *sum = sum.checked_add(more).ok_or("more cache misses than 64 bits can count")?;
+fn add_misses(misses: &mut Amounts, at: u32, more: u64) -> Result<(), TooMuch> {
+    let sum = misses.get(at as usize).checked_add(more).ok_or("more cache misses than 64 bits can count")?;
+    misses.set(at as usize, sum);
     Ok(())
 }
 
@@ -70,10 +83,12 @@ impl Contexts {
         let misses: Vec<&Misses> = positions.map(|at| &profile.misses[at]).collect();
         let nodes = &profile.nodes;
         let mut place = vec![0u32; nodes.len()];
+        let mut rows = nodes.rows();
         let mut threads = profile.threads.iter();
         // Runs of one program have their contexts in much the same order: what comes next is mostly what came next then.
         let mut likely = 0;
         for node in 0..nodes.len() {
+            let counters = rows.of(node);
             let at = match nodes.method[node] {
                 special::ROOT => match threads.next() {
                     Some(thread) => self.tree(thread)?,
@@ -82,19 +97,17 @@ impl Contexts {
                 method => {
                     let method = if method < special::FIRST { methods[method as usize] } else { method };
                     let (parent, site) = (place[nodes.parent[node] as usize], nodes.site_of(node));
-                    let counters = nodes.counters_of(node).len();
-                    self.node(parent, method, site, counters, likely)?
+                    self.node(parent, method, site, counters.len(), likely)?
                 }
             };
             place[node] = at;
             likely = at + 1;
-            let start = self.nodes.starts[at as usize];
-            for (sum, more) in self.nodes.counters[start..].iter_mut().zip(nodes.counters_of(node)) {
-                add_counter(sum, *more)?;
+            for (counter, more) in (self.starts[at as usize]..).zip(counters) {
+                add_counter(&mut self.counters, counter, *more)?;
             }
             for (sum, more) in self.misses.iter_mut().zip(&misses) {
-                add_misses(&mut sum.entry[at as usize], more.entry[node])?;
-                add_misses(&mut sum.returns[at as usize], more.returns[node])?;
+                add_misses(&mut sum.entry, at, more.entry.get(node))?;
+                add_misses(&mut sum.returns, at, more.returns.get(node))?;
             }
         }
         for d in &profile.departures {
@@ -125,12 +138,11 @@ impl Contexts {
     }
 
     fn node(&mut self, parent: u32, method: u32, site: u32, counters: usize, likely: u32) -> Result<u32, TooMuch> {
-        let nodes = &self.nodes;
-        let at = likely as usize;
-        if at < nodes.len() && (nodes.parent[at], nodes.method[at], nodes.site[at]) == (parent, method, site) {
+        let key_of = |at: u32| (self.method[at as usize], self.site[at as usize]);
+        if self.parent.get(likely as usize) == Some(&parent) && key_of(likely) == (method, site) {
             return Ok(likely);
         }
-        match self.siblings.place(parent, (method, site), |at| (nodes.method[at as usize], nodes.site[at as usize])) {
+        match self.siblings.place(parent, (method, site), key_of) {
             Place::Known(at) => Ok(at),
             Place::New(at) => {
                 self.push(parent, method, site, counters)?;
@@ -140,15 +152,14 @@ impl Contexts {
     }
 
     fn push(&mut self, parent: u32, method: u32, site: u32, counters: usize) -> Result<(), TooMuch> {
-        if self.nodes.len() >= special::FIRST as usize {
+        if self.method.len() >= special::FIRST as usize {
             return Err("more than 4,294,967,294 contexts");
         }
-        let nodes = &mut self.nodes;
-        nodes.parent.push(parent);
-        nodes.method.push(method);
-        nodes.site.push(site);
-        nodes.counters.resize(nodes.counters.len() + counters, 0);
-        nodes.starts.push(nodes.counters.len());
+        self.parent.push(parent);
+        self.method.push(method);
+        self.site.push(site);
+        (0..counters).for_each(|_| self.counters.push(0));
+        self.starts.push(self.counters.len());
         for misses in &mut self.misses {
             misses.entry.push(0);
             misses.returns.push(0);
@@ -156,17 +167,17 @@ impl Contexts {
         Ok(())
     }
 
-    /// The columns of the merged profile, tree after tree.
-    pub(super) fn finish(self, sites: bool) -> Columns {
-        let Contexts { nodes, misses, siblings, departures, mut threads, .. } = self;
+    /// The columns of the merged profile, tree after tree. `methods` are the merged profile's.
+    pub(super) fn finish(self, methods: &[Method], sites: bool) -> Columns {
+        let Contexts { method, parent, site, counters, starts, misses, siblings, departures, mut threads, .. } = self;
         drop(siblings);
         // Trees were begun in the order of `threads`, and a caller's tree is its callees'.
-        let mut tree_of = vec![0u32; nodes.len()];
+        let mut tree_of = vec![0u32; method.len()];
         let mut first = vec![0u32; threads.len() + 1];
         let mut roots = 0;
-        for node in 0..nodes.len() {
-            let root = nodes.method[node] == special::ROOT;
-            tree_of[node] = if root { roots } else { tree_of[nodes.parent[node] as usize] };
+        for node in 0..method.len() {
+            let root = method[node] == special::ROOT;
+            tree_of[node] = if root { roots } else { tree_of[parent[node] as usize] };
             roots += u32::from(root);
             first[tree_of[node] as usize + 1] += 1;
         }
@@ -180,7 +191,7 @@ impl Contexts {
             *place = *next;
             *next += 1;
         }
-        let mut order = vec![0u32; nodes.len()];
+        let mut order = vec![0u32; method.len()];
         for (old, new) in place.iter().enumerate() {
             order[*new as usize] = old as u32;
         }
@@ -189,25 +200,16 @@ impl Contexts {
             .map(|((node, bci, kind), count)| Departure { node: place[node as usize], bci, kind, count })
             .collect();
         departures.sort_unstable_by_key(|d| (d.node, d.bci, d.kind));
-        let pick = |column: Vec<u64>| order.iter().map(|&old| column[old as usize]).collect();
-        let misses = misses.into_iter().map(|m| Misses { entry: pick(m.entry), returns: pick(m.returns) }).collect();
-        Columns { threads, nodes: in_order(nodes, &order, &place, sites), departures, misses }
+        // Old columns go as new ones come.
+        let pick = |column: Vec<u32>| -> Vec<u32> { order.iter().map(|&old| column[old as usize]).collect() };
+        let pick_amounts = |column: Amounts| -> Amounts { order.iter().map(|&old| column.get(old as usize)).collect() };
+        let misses =
+            misses.into_iter().map(|m| Misses { entry: pick_amounts(m.entry), returns: pick_amounts(m.returns) }).collect();
+        let parent = pick(parent).into_iter().map(|old| place[old as usize]).collect();
+        drop(place);
+        let row = |&old: &u32| (starts[old as usize]..starts[old as usize + 1]).map(|at| counters.get(at));
+        let counters = Counters::in_rows(order.iter().flat_map(row), methods);
+        let nodes = Nodes { method: pick(method), parent, site: if sites { pick(site) } else { Vec::new() }, counters };
+        Columns { threads, nodes, departures, misses }
     }
-}
-
-/// Nodes in another order: `order` are the old numbers by new ones, `place` the new by old ones. Old columns go as new ones come.
-fn in_order(nodes: Nodes, order: &[u32], place: &[u32], sites: bool) -> Nodes {
-    let Nodes { method, parent, site, counters, starts } = nodes;
-    let pick = |column: Vec<u32>| -> Vec<u32> { order.iter().map(|&old| column[old as usize]).collect() };
-    let parent = pick(parent).into_iter().map(|old| place[old as usize]).collect();
-    let method = pick(method);
-    let site = if sites { pick(site) } else { Vec::new() };
-    let mut new_counters = Vec::with_capacity(counters.len());
-    let mut new_starts = Vec::with_capacity(starts.len());
-    new_starts.push(0);
-    for &old in order {
-        new_counters.extend_from_slice(&counters[starts[old as usize]..starts[old as usize + 1]]);
-        new_starts.push(new_counters.len());
-    }
-    Nodes { method, parent, site, counters: new_counters, starts: new_starts }
 }

@@ -166,7 +166,7 @@ impl Merger {
             }
         }
         let gaps = gaps.into_iter().map(|(class, method, reason)| Gap { class, method, reason }).collect();
-        let columns = contexts.finish(run.sites);
+        let columns = contexts.finish(&classes.methods, run.sites);
         let profile = Profile {
             run,
             runs,

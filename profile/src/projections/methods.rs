@@ -45,7 +45,7 @@ pub struct Totals {
 pub fn by_method(tree: &Tree, symbols: &Symbols) -> Vec<MethodRow> {
     let mut rows: Vec<Option<MethodRow>> = vec![None; symbols.list.len()];
     let mut active = vec![0u32; symbols.list.len()];
-    let symbol_of = |context: u32| match tree.contexts[context as usize].what {
+    let symbol_of = |context: u32| match tree.what(context) {
         What::Method(symbol) => Some(symbol),
         What::Root | What::Folded => None,
     };
@@ -60,7 +60,7 @@ pub fn by_method(tree: &Tree, symbols: &Symbols) -> Vec<MethodRow> {
             *outer -= 1;
             return true;
         }
-        let metrics = &tree.contexts[context as usize];
+        let metrics = tree.context(context);
         let row = rows[symbol as usize].get_or_insert(MethodRow {
             symbol,
             calls: 0,
@@ -90,7 +90,7 @@ pub fn by_method(tree: &Tree, symbols: &Symbols) -> Vec<MethodRow> {
 pub fn totals(tree: &Tree, symbols: &Symbols) -> Totals {
     let mut totals = Totals::default();
     let mut seen = vec![false; symbols.list.len()];
-    for (i, context) in tree.contexts.iter().enumerate() {
+    for (i, context) in tree.contexts().enumerate() {
         let What::Method(symbol) = context.what else { continue };
         if symbols.list[symbol as usize].native {
             totals.native_calls = totals.native_calls.saturating_add(context.calls);

@@ -7,7 +7,7 @@ use crate::code::text;
 use crate::file::{self, WriteError};
 use crate::flow::{Block, Edge, EdgeKind, Flow};
 use crate::leb128;
-use crate::model::{Class, Departure, Gap, Method, Nodes, Profile, RunFacts, Thread, special};
+use crate::model::{Class, Counters, Departure, Gap, Method, Nodes, Profile, RunFacts, Thread, special};
 use cprof_instrument::Planner;
 use cprof_instrument::abi::{flags, kind};
 use cprof_instrument::classfile::ClassFile;
@@ -35,8 +35,8 @@ pub struct Summary {
 
 /// Writes the profile of a capture. The file appears under its name when it is whole, and not before.
 pub fn write(out: &Path, capture: Capture, log: &Log<'_>, run: RunFacts) -> Result<Summary, WriteError> {
-    let (profile, counters) = join(capture, log, run);
-    let bytes = file::write_packed(out, &profile, &counters)?;
+    let profile = assemble(capture, log, run);
+    let bytes = file::write(out, &profile)?;
     let whole_classes = profile.gaps.iter().filter(|g| g.method.is_none()).count();
     Ok(Summary {
         path: out.to_owned(),
@@ -50,22 +50,7 @@ pub fn write(out: &Path, capture: Capture, log: &Log<'_>, run: RunFacts) -> Resu
 }
 
 /// Joins a capture with the classes it refers to. What does not fit together is left out and named in the warnings.
-pub fn assemble(capture: Capture, log: &Log<'_>, run: RunFacts) -> Profile {
-    let (mut profile, packed) = join(capture, log, run);
-    let nodes = &mut profile.nodes;
-    let lengths = nodes.method.iter().map(|&m| profile.methods.get(m as usize).map_or(0, |m| usize::from(m.flow.counters)));
-    let ends = lengths.scan(0, |end, length| {
-        *end += length;
-        Some(*end)
-    });
-    nodes.starts = std::iter::once(0).chain(ends).collect();
-    let mut rest = &packed[..];
-    nodes.counters = std::iter::from_fn(|| leb128::get(&mut rest)).collect();
-    profile
-}
-
-/// The profile but for its nodes' counters, and these, packed as the file has them.
-fn join(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> (Profile, Vec<u8>) {
+pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profile {
     run.lost_calls = capture.lost_calls;
     run.sites = capture.flags & flags::SITES != 0;
     run.bounded = capture.flags & flags::FOLD != 0 || capture.depth != 0;
@@ -79,7 +64,7 @@ fn join(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> (Profile, Vec
         methods: FxHashMap::default(),
         misfits: FxHashMap::default(),
     };
-    let counters = assembly.nodes(&mut capture);
+    assembly.nodes(&mut capture);
     assembly.gaps();
     let Assembly { mut profile, hierarchy, misfits, .. } = assembly;
     profile.natives = hierarchy.found;
@@ -92,7 +77,7 @@ fn join(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> (Profile, Vec
     let mut misfits: Vec<_> = misfits.into_iter().collect();
     misfits.sort();
     profile.warnings.extend(misfits.into_iter().map(|(what, nodes)| format!("{nodes} contexts were left out: {what}")));
-    (profile, counters)
+    profile
 }
 
 struct Assembly<'l, 'a> {
@@ -109,8 +94,8 @@ struct Assembly<'l, 'a> {
 
 impl<'a> Assembly<'_, 'a> {
     /// Takes over the nodes, but for what ran outside the root= methods. In place, as there may be millions: a node moves towards
-    /// the beginning, or stays. Answers their counters, packed.
-    fn nodes(&mut self, capture: &mut Capture) -> Vec<u8> {
+    /// the beginning, or stays.
+    fn nodes(&mut self, capture: &mut Capture) {
         const OUTSIDE: u32 = u32::MAX;
         const MISFIT: u32 = u32::MAX - 1;
         let count = capture.nodes();
@@ -167,8 +152,9 @@ impl<'a> Assembly<'_, 'a> {
                 capture.site[kept] = site;
             }
             for misses in &mut capture.misses {
-                misses.entry[kept] = misses.entry[old];
-                misses.returns[kept] = misses.returns[old];
+                for column in [&mut misses.entry, &mut misses.returns] {
+                    column.set(kept, column.get(old));
+                }
             }
             let size = row.len();
             if row.start != kept_bytes {
@@ -192,14 +178,14 @@ impl<'a> Assembly<'_, 'a> {
         parent.truncate(kept);
         site.truncate(kept);
         bytes.truncate(kept_bytes);
-        self.profile.nodes = Nodes { method, parent, site, ..Nodes::default() };
+        let counters = Counters::packed(bytes, &self.profile.methods);
+        self.profile.nodes = Nodes { method, parent, site, counters };
         self.profile.caches = std::mem::take(&mut capture.caches);
         self.profile.misses = std::mem::take(&mut capture.misses);
         for misses in &mut self.profile.misses {
             misses.entry.truncate(kept);
             misses.returns.truncate(kept);
         }
-        bytes
     }
 
     /// The profile's method for an id, taken over from the log when first met.

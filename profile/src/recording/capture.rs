@@ -414,9 +414,8 @@ impl Capture {
             }
             for (ours, theirs) in self.misses.iter_mut().zip(&other.misses) {
                 for (a, b) in [(&mut ours.entry, &theirs.entry), (&mut ours.returns, &theirs.returns)] {
-                    if let (Some(a), Some(&b)) = (a.get_mut(node), b.get(i)) {
-                        *a = if sign < 0 { a.wrapping_sub(b) } else { a.wrapping_add(b) };
-                    }
+                    let (sum, more) = (a.get(node), b.get(i));
+                    a.set(node, if sign < 0 { sum.wrapping_sub(more) } else { sum.wrapping_add(more) });
                 }
             }
         }

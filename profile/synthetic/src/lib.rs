@@ -6,7 +6,7 @@ pub mod classes;
 use arena::Arena;
 use cprof_instrument::Level;
 use cprof_instrument::classfile::ClassFile;
-use cprof_profile::model::{Profile, RunFacts};
+use cprof_profile::model::{Counters, Profile, RunFacts};
 use cprof_profile::recording::log::{ClassEntry, Entry, encode};
 use cprof_profile::recording::{Log, Stack, assemble, capture};
 
@@ -86,6 +86,17 @@ impl Recording {
         let run = RunFacts { cprof_version: "test".into(), main_class: "demo.Main".into(), pid: 7, ..RunFacts::default() };
         assemble(capture, &Log::read(&self.log), run)
     }
+}
+
+/// All counters of a profile's nodes, one after the other.
+pub fn counters(profile: &Profile) -> Vec<u64> {
+    let mut rows = profile.nodes.rows();
+    (0..profile.nodes.len()).flat_map(|node| rows.of(node).to_vec()).collect()
+}
+
+/// Gives the nodes of a profile these counters.
+pub fn set_counters(profile: &mut Profile, counters: impl IntoIterator<Item = u64>) {
+    profile.nodes.counters = Counters::pack(counters, &profile.methods, &profile.nodes.method).unwrap();
 }
 
 /// A small program: `demo.Main.main` calls `work` three times, once with an exception out of it; `work` calls

@@ -9,6 +9,7 @@ use crate::forest::{Forest, Places};
 use crate::xml::escaped;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use cprof_profile::amounts::Amounts;
 use cprof_profile::metrics::Metric;
 use cprof_profile::tree::{Symbol, Symbols, Tree};
 use pack::{element, varints};
@@ -198,14 +199,11 @@ impl Page {
             let of_side: Vec<(usize, &Slice)> = slices.iter().enumerate().filter(|(_, s)| s.side == side).collect();
             // The largest is what the others leave: it would double the page.
             let largest = of_side.iter().max_by_key(|(_, s)| s.metrics.first().map_or(0, |m| m.own.len())).map(|(i, _)| *i);
-            let mut sums = vec![vec![0u64; arranged.len()]; metrics.len()];
+            let mut sums = vec![Amounts::zeros(arranged.len()); metrics.len()];
             for &(i, slice) in &of_side {
                 let positions = arranged.positions(&slice.places);
                 for (sum, metric) in sums.iter_mut().zip(&slice.metrics) {
-                    positions.iter().zip(&metric.own).for_each(|(&at, &own)| {
-                        let sum = &mut sum[at as usize];
-                        *sum = sum.saturating_add(own);
-                    });
+                    positions.iter().zip(metric.own.iter()).for_each(|(&at, own)| sum.add(at as usize, own));
                 }
                 let own_columns = (Some(i) != largest).then_some(i);
                 if own_columns.is_some() {
@@ -226,7 +224,7 @@ impl Page {
             }
             let prefix = if side == Side::After { "after" } else { "before" };
             for (m, sum) in sums.iter().enumerate() {
-                parts.element(&format!("{prefix}-{m}"), &varints(sum.iter().copied()))?;
+                parts.element(&format!("{prefix}-{m}"), &varints(sum.iter()))?;
             }
         }
 
@@ -258,7 +256,7 @@ fn steps(parent: &[u32]) -> Vec<u64> {
 
 /// The contexts of a slice in which something was counted, and the numbers there.
 fn write_slice<W: Write>(parts: &mut Parts<W>, number: usize, slice: &Slice, positions: &[u32]) -> io::Result<()> {
-    let counted = |i: &usize| slice.metrics.iter().any(|m| m.own[*i] != 0);
+    let counted = |i: &usize| slice.metrics.iter().any(|m| m.own.get(*i) != 0);
     let mut order: Vec<usize> = (0..positions.len()).filter(counted).collect();
     order.sort_by_key(|&i| positions[i]);
     let mut before = 0;
@@ -269,7 +267,7 @@ fn write_slice<W: Write>(parts: &mut Parts<W>, number: usize, slice: &Slice, pos
     });
     parts.element(&format!("slice-{}-context", number + 1), &varints(steps))?;
     for (m, metric) in slice.metrics.iter().enumerate() {
-        parts.element(&format!("slice-{}-{m}", number + 1), &varints(order.iter().map(|&i| metric.own[i])))?;
+        parts.element(&format!("slice-{}-{m}", number + 1), &varints(order.iter().map(|&i| metric.own.get(i))))?;
     }
     Ok(())
 }

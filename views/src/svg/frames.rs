@@ -1,6 +1,7 @@
 //! Which frames a flame graph has, and where: positions and widths are numbers of the metric, not pixels.
 
 use crate::forest::Arranged;
+use cprof_profile::amounts::Amounts;
 
 /// A frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +35,9 @@ pub struct Frames {
 #[derive(Debug, Clone, Copy)]
 pub struct Costs<'a> {
     /// What widths are.
-    pub after: &'a [u64],
+    pub after: &'a Amounts,
     /// Those compared with.
-    pub before: Option<&'a [u64]>,
+    pub before: Option<&'a Amounts>,
 }
 
 /// Contexts that cost at least `least`, callers first.
@@ -54,18 +55,25 @@ pub fn callees(contexts: &Arranged, costs: Costs<'_>, least: u64) -> Frames {
         }
         let at = depth[i] as usize;
         let x = next[at];
-        next[at] = x.saturating_add(after[i]);
-        if i > 0 && (after[i] == 0 || after[i] < least) {
+        next[at] = x.saturating_add(after.get(i));
+        if i > 0 && (after.get(i) == 0 || after.get(i) < least) {
             let end = contexts.end[i] as usize;
-            frames.hidden += after[i..end].iter().filter(|&&cost| cost > 0).count() as u64;
-            frames.hidden_cost = frames.hidden_cost.saturating_add(after[i]);
+            frames.hidden += (i..end).filter(|&at| after.get(at) > 0).count() as u64;
+            frames.hidden_cost = frames.hidden_cost.saturating_add(after.get(i));
             i = end;
             continue;
         }
         next.truncate(at + 1);
         next.push(x);
-        let before = before.as_ref().map_or(0, |b| b[i]);
-        frames.list.push(Frame { symbol: contexts.symbol[i], depth: depth[i], x, cost: after[i], own: costs.after[i], before });
+        let before = before.as_ref().map_or(0, |b| b.get(i));
+        frames.list.push(Frame {
+            symbol: contexts.symbol[i],
+            depth: depth[i],
+            x,
+            cost: after.get(i),
+            own: costs.after.get(i),
+            before,
+        });
         i += 1;
     }
     frames
@@ -85,8 +93,8 @@ pub fn callers(contexts: &Arranged, costs: Costs<'_>, least: u64) -> Frames {
     let origin = |i: usize| Origin {
         symbol: contexts.symbol[i],
         context: i as u32,
-        after: costs.after[i],
-        before: costs.before.map_or(0, |b| b[i]),
+        after: costs.after.get(i),
+        before: costs.before.map_or(0, |b| b.get(i)),
     };
     let all: Vec<Origin> = (1..contexts.len()).map(origin).filter(|o| o.after > 0 || o.before > 0).collect();
     let mut frames = Frames::default();

@@ -7,6 +7,7 @@ pub use frames::{Costs, Frame, Frames, callees, callers};
 use crate::colour;
 use crate::forest::Arranged;
 use crate::xml::escaped;
+use cprof_profile::amounts::Amounts;
 use cprof_profile::names::{parameters, thousands};
 use cprof_profile::tree::Symbol;
 use std::borrow::Cow;
@@ -48,7 +49,7 @@ fn least(whole: u64, min_width: f64) -> u64 {
 
 /// Draws the contexts.
 pub fn write(picture: &Picture<'_>, contexts: &Arranged, costs: Costs<'_>, out: &mut impl Write) -> io::Result<()> {
-    let whole = costs.after.iter().fold(0u64, |sum, &own| sum.saturating_add(own));
+    let whole = costs.after.sum();
     let least = least(whole, picture.min_width);
     let frames = if picture.reverse { callers(contexts, costs, least) } else { callees(contexts, costs, least) };
     let depth = frames.list.iter().map(|f| f.depth).max().unwrap_or(0);
@@ -92,10 +93,10 @@ fn about(picture: &Picture<'_>, whole: u64) -> String {
 fn said(picture: &Picture<'_>, contexts: &Arranged, costs: Costs<'_>, frames: &Frames, whole: u64) -> String {
     let mut said = Vec::new();
     if let Some(before) = costs.before {
-        let sum = before.iter().fold(0u64, |sum, &own| sum.saturating_add(own));
+        let sum = before.sum();
         let (totals_after, totals_before) = (contexts.totals(costs.after), contexts.totals(before));
-        let only = |own: &[u64], other: &[u64]| {
-            own.iter().zip(other).filter(|(_, other)| **other == 0).fold(0u64, |sum, (own, _)| sum.saturating_add(*own))
+        let only = |own: &Amounts, other: &Amounts| {
+            own.iter().zip(other.iter()).filter(|(_, other)| *other == 0).fold(0u64, |sum, (own, _)| sum.saturating_add(own))
         };
         said.push(format!("before: {} ({})", thousands(sum), change(sum, whole)));
         said.push(format!("in new contexts: {}", thousands(only(costs.after, &totals_before))));
