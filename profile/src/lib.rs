@@ -5,7 +5,7 @@
 //! [`flow`] and [`recover`] get every block's count from the few that were counted, [`target`] says what a bytecode
 //! costs, [`measure`] joins the two per node, [`integrity`] checks that they agree, [`tree`] merges nodes to named contexts ([`siblings`] finds them), [`metrics`] are numbers beside
 //! those, and [`projections`] are the tables
-//! that reports print. [`merge`] makes one profile of many.
+//! that reports print. [`merge`] makes one profile of many. [`amounts`] are what columns of numbers are kept in.
 #![forbid(unsafe_code)]
 
 pub mod amounts;
