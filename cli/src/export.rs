@@ -37,6 +37,7 @@ pub fn export(args: &Export) -> Result<()> {
     refuse_contradictions(args)?;
     let parquet = args.format == Format::Parquet;
     let view = View::load_by_thread(&args.part)?;
+    view.tell_if_nothing();
     if parquet {
         return parquet::export(&view, &args.out, &args.on);
     }
