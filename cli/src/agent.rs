@@ -1,6 +1,7 @@
 //! The agent: where its library is, and its options as it takes them.
 
 use crate::args::{Bba, CacheScope, Counting};
+use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
@@ -76,7 +77,7 @@ impl Options {
     /// Adds an option.
     pub fn add(&mut self, name: &str, value: &str) -> Result<()> {
         if value.contains(',') {
-            bail!("{name} cannot contain a comma, which separates the agent's options: {value}");
+            bail!(Usage(format!("{name} cannot contain a comma, which separates the agent's options: {value}")));
         }
         self.0.push(format!("{name}={value}"));
         Ok(())

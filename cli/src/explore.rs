@@ -3,6 +3,7 @@
 mod plot;
 
 use crate::args::{Explore, Format};
+use crate::output;
 use crate::report::field;
 use crate::report::processor::{cpi, model, percent, ratio};
 use crate::report::view::View;
@@ -79,6 +80,9 @@ struct Row {
 
 /// Prints the table, and draws it.
 pub fn explore(args: &Explore) -> Result<()> {
+    if let Some(plot) = &args.plot {
+        output::spares(plot, [&args.part.file].into_iter().chain(&args.matrix))?;
+    }
     let view = View::load(&args.part, None)?;
     let chosen = view.chosen_nodes();
     let (configurations, base) = configurations(&matrix(args)?, &view)?;

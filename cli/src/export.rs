@@ -6,27 +6,38 @@ use crate::output::{self, Output};
 use crate::parquet;
 use crate::progress::Progress;
 use crate::report::view::View;
-use anyhow::{Context, Result, anyhow, bail};
+use crate::usage::Usage;
+use anyhow::{Context, Result, anyhow};
 use cprof_compare::metric::find;
 use cprof_export::{Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
 use cprof_profile::metrics::{Metric, Sheet};
+use std::path::Path;
+
+/// Refuses what a format has no room for.
+fn refuse_contradictions(args: &Export) -> Result<()> {
+    let wrong = |text: &str| Err(Usage(text.to_owned()).into());
+    match args.format {
+        Format::Csv | Format::Json => {}
+        _ if args.methods => return wrong("--methods is for the formats csv and json; the others have stacks"),
+        Format::Parquet if args.metric.is_some() => {
+            return wrong("--metric is for the other formats; in parquet every metric has its column or rows");
+        }
+        Format::Parquet if args.out == Path::new("-") => {
+            return wrong("parquet is a file per table, which standard output cannot be; name a directory with -o, as -o fleet");
+        }
+        Format::Parquet => return Ok(()),
+        Format::Pprof => output::spares_terminal(&args.out, "pprof's format", "app.pb.gz")?,
+        _ => {}
+    }
+    output::spares(&args.out, [&args.part.file])
+}
 
 /// Writes a profile in another format.
 pub fn export(args: &Export) -> Result<()> {
-    if args.methods && !matches!(args.format, Format::Csv | Format::Json) {
-        bail!("--methods is for the formats csv and json; the others have stacks");
-    }
-    if args.format == Format::Pprof {
-        output::spares_terminal(&args.out, "pprof's format", "app.pb.gz")?;
-    }
-    if args.metric.is_some() && args.format == Format::Parquet {
-        bail!("--metric is for the other formats; in parquet every metric has its column or rows");
-    }
+    refuse_contradictions(args)?;
     let parquet = args.format == Format::Parquet;
-    if !parquet {
-        output::spares(&args.out, [&args.part.file])?;
-    }
     let view = View::load_by_thread(&args.part)?;
+    view.tell_if_nothing();
     if parquet {
         return parquet::export(&view, &args.out, &args.on);
     }

@@ -4,6 +4,7 @@ use crate::agent::{self, AGENT};
 use crate::args::Run;
 use crate::report;
 use crate::style::Style;
+use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
@@ -19,11 +20,11 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     let Some((java, arguments)) = args.command.split_first() else { bail!("no java command after --") };
     let name = Path::new(java).file_name().unwrap_or(java);
     if name != "java" {
-        bail!(
+        bail!(Usage(format!(
             "{} is not a java command. Give one after --, as in: cprof run -- java -jar app.jar. For a program that starts \
              java itself, put the agent into JAVA_TOOL_OPTIONS: -agentpath:/path/to/{AGENT}=out=app.cprof",
             Path::new(java).display()
-        );
+        )));
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let out = args.out.replace("%t", &now.to_string());
@@ -31,9 +32,6 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     if let Some(directory) = Path::new(&out).parent().filter(|d| !d.as_os_str().is_empty() && !d.is_dir()) {
         bail!("cannot write {out}: {} is no directory; create it, or name another file with --out", directory.display());
     }
-    let mut option = OsString::from("-agentpath:");
-    option.push(agent::find()?);
-    option.push("=");
     // The agent's own line is replaced by the summary.
     let mut options = agent::Options::quiet();
     options.add("out", &out)?;
@@ -41,6 +39,9 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     if args.deterministic {
         options.add("deterministic", "on")?;
     }
+    let mut option = OsString::from("-agentpath:");
+    option.push(agent::find()?);
+    option.push("=");
     option.push(options.text());
 
     // Handlers first: a signal that comes while the JVM is being started must reach it, not end us.

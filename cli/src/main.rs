@@ -20,12 +20,14 @@ mod report;
 mod style;
 mod table;
 mod targets;
+mod usage;
 mod views;
 
 use args::{Cli, Command};
 use clap::Parser;
 use std::io;
 use std::process::ExitCode;
+use usage::Usage;
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
@@ -58,7 +60,7 @@ fn main() -> ExitCode {
             // What is written to a file says so; standard output has no name.
             let bare = e.chain().len() == 1 && e.downcast_ref::<io::Error>().is_some();
             eprintln!("cprof: {}{e:#}", if bare { "standard output cannot be written: " } else { "" });
-            ExitCode::FAILURE
+            if e.is::<Usage>() { ExitCode::from(usage::CODE) } else { ExitCode::FAILURE }
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::args::Merge;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::style::Style;
+use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use cprof_profile::file;
 use cprof_profile::merge::Merger;
@@ -16,10 +17,10 @@ use std::path::Path;
 /// Reads one profile after the other, adds them up, and writes the sum.
 pub fn merge(args: &Merge) -> Result<()> {
     if let Some(same) = output::same(&args.out, &args.files) {
-        bail!(
+        bail!(Usage(format!(
             "{} is one of the profiles to merge and the one to write: its counts would be in there twice the next time. Name another file with -o, or leave it out",
             same.display()
-        );
+        )));
     }
     output::spares_terminal(&args.out, "a profile", "all.cprof")?;
     let progress = Progress::start(format!("merging {} profiles", args.files.len()));

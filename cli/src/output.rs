@@ -1,5 +1,6 @@
 //! Where a command writes: a file that is there whole or not at all, or standard output.
 
+use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_profile::file::way_out;
 use std::fs::{File, Permissions};
@@ -30,7 +31,9 @@ pub fn same<'f>(out: &Path, files: impl IntoIterator<Item = &'f PathBuf>) -> Opt
 /// Refuses to write over what is read.
 pub fn spares<'f>(out: &Path, read: impl IntoIterator<Item = &'f PathBuf>) -> Result<()> {
     match same(out, read) {
-        Some(file) => bail!("{} is read, and would be written over; name another file with -o", file.display()),
+        Some(file) => {
+            bail!(Usage(format!("{} is read, and would be written over; name another file to write", file.display())))
+        }
         None => Ok(()),
     }
 }
@@ -38,7 +41,7 @@ pub fn spares<'f>(out: &Path, read: impl IntoIterator<Item = &'f PathBuf>) -> Re
 /// Refuses to write what is no text to a terminal. `what` it is, and the name of a file as an `example`.
 pub fn spares_terminal(out: &Path, what: &str, example: &str) -> Result<()> {
     if out == Path::new("-") && io::stdout().is_terminal() {
-        bail!("{what} is not text, and standard output is a terminal; name a file with -o, as -o {example}");
+        bail!(Usage(format!("{what} is not text, and standard output is a terminal; name a file with -o, as -o {example}")));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::metrics::processors;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::view::View;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use cprof_fleet::{Column, Export, blocks, methods, nodes, run_id, runs};
 use std::borrow::Cow;
 use std::fs;
@@ -13,9 +13,6 @@ use std::path::Path;
 
 /// Adds a profile's tables to those in a directory; those of the same run are replaced.
 pub fn export(view: &View, directory: &Path, on: &Processors) -> Result<()> {
-    if directory == Path::new("-") {
-        bail!("parquet is a file per table, which standard output cannot be; name a directory with -o, as -o fleet");
-    }
     let profile = &view.profile;
     let mut columns = Vec::new();
     for (cache, misses) in profile.caches.iter().zip(&profile.misses) {

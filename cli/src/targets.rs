@@ -4,6 +4,7 @@ use crate::args::{Targets, TargetsCommand};
 use crate::report::processor::model;
 use crate::style::Style;
 use crate::table::Table;
+use crate::usage::Usage;
 use anyhow::{Result, bail};
 use cprof_profile::target::names::Space;
 use cprof_profile::target::source::Formula;
@@ -48,7 +49,9 @@ fn list(out: &mut dyn Write, style: Style) -> Result<()> {
 
 fn check(file: &str, out: &mut dyn Write) -> Result<()> {
     if Library.shipped().iter().any(|s| s.name == file) {
-        bail!("{file} comes with cprof and is checked by its tests; to check a file of your own give its path, as ./{file}.toml");
+        bail!(Usage(format!(
+            "{file} comes with cprof and is checked by its tests; to check a file of your own give its path, as ./{file}.toml"
+        )));
     }
     let path = if file.contains('/') || file.ends_with(".toml") { file.to_owned() } else { format!("./{file}") };
     let model = Library.load(&path)?;

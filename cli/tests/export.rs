@@ -96,8 +96,6 @@ fn errors_say_what_there_is() {
         ),
         "{message}"
     );
-    let message = profile.fails(&["--format", "pprof", "-o", "x", "--methods"]);
-    assert!(message.contains("--methods is for the formats csv and json"), "{message}");
     let message = profile.fails(&["--format", "json", "-o", "/nowhere/x"]);
     assert!(message.contains("/nowhere/x cannot be written"), "{message}");
     let message = profile.fails(&["--format", "json", "-o", "-", "--thread", "nobody"]);

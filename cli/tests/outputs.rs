@@ -161,6 +161,30 @@ fn profiles_are_written_into_pipes() {
 }
 
 #[test]
+fn profiles_in_which_nothing_was_counted_are_told() {
+    let folder = folder(|_| {});
+    let mut empty = cprof_synthetic::Recording::new().profile(&[]);
+    cprof_profile::file::write(&folder.path().join("empty.cprof"), &empty).unwrap();
+    empty.run.roots = vec!["a.B.c".to_owned(), "d.E.f".to_owned()];
+    cprof_profile::file::write(&folder.path().join("roots.cprof"), &empty).unwrap();
+    let told = |line: &str, says: &str| {
+        let output = run(folder.path(), line);
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), says.to_owned()), "{line}");
+    };
+    let shows = |line: &&str| ["report", "histogram", "export"].iter().any(|command| line.starts_with(command));
+    for line in COMMANDS.into_iter().filter(shows).chain(["export a.cprof --format parquet -o tables"]) {
+        told(line, "");
+        told(&line.replace("a.cprof", "empty.cprof"), "cprof: empty.cprof: nothing was counted in it\n");
+        let says = "cprof: roots.cprof: nothing was counted in it: there were no calls of a.B.c, d.E.f\n";
+        told(&line.replace("a.cprof", "roots.cprof"), says);
+        let part = format!("{line} --thread main --root demo.Main$$Lambda.run");
+        told(&part, "cprof: a.cprof: nothing was counted in this part of it\n");
+        // Native calls alone are something.
+        told(&format!("{line} --root java.lang.Thread.yield"), "");
+    }
+}
+
+#[test]
 fn names_do_not_control_the_terminal() {
     let hostile = "\n\r\u{1b}[2J\0\u{9b}é";
     let folder = folder(|p| {

@@ -125,7 +125,7 @@ fn what_cannot_start_is_explained() {
     let agent = place.0.join("libcprof.so");
     let (code, message) = run(&["--", "mvn", "test"], &agent);
     assert!(
-        code == Some(1) && message.contains("mvn is not a java command") && message.contains("JAVA_TOOL_OPTIONS"),
+        code == Some(2) && message.contains("mvn is not a java command") && message.contains("JAVA_TOOL_OPTIONS"),
         "{message}"
     );
     let (code, message) = run(&["--", "/no/such/java"], &agent);
@@ -133,7 +133,7 @@ fn what_cannot_start_is_explained() {
     let (code, message) = run(&["--", "./java"], &place.0.join("nothing.so"));
     assert!(code == Some(1) && message.contains("CPROF_AGENT names") && message.contains("nothing.so"), "{message}");
     let (code, message) = run(&["-o", "a,b.cprof", "--", "./java"], &agent);
-    assert!(code == Some(1) && message.contains("out cannot contain a comma"), "{message}");
+    assert!(code == Some(2) && message.contains("out cannot contain a comma"), "{message}");
     let (code, message) = run(&["-o", "none/x.cprof", "--", "./java"], &agent);
     assert!(code == Some(1) && message.contains("cannot write none/x.cprof: none is no directory"), "{message}");
 }

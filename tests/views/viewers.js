@@ -4,7 +4,7 @@
 const path = require('node:path');
 const { test, report, assert } = require('./browser');
 
-const SPEEDSCOPE = path.join(process.env.CPROF_CONSUMERS, 'speedscope/dist/release/index.html');
+const SPEEDSCOPE = path.join(process.env.CPROF_CONSUMERS, 'node_modules/speedscope/dist/release/index.html');
 
 test('speedscope shows the same numbers', SPEEDSCOPE, async (page) => {
   // Its own files, what it says of itself, and the browser of WebGL.

@@ -10,6 +10,7 @@ use crate::output::{self, Output};
 use crate::report::processor::{chosen_cache, model};
 use crate::report::view::View;
 use crate::style::Style;
+use crate::usage::{self, Usage};
 use anyhow::{Context, Result};
 use cprof_compare::budget::{self, Budget, Columns, Outcome, Verdict};
 use cprof_compare::metric::find;
@@ -21,8 +22,8 @@ use std::process::ExitCode;
 
 /// A limit is exceeded.
 const EXCEEDED: u8 = 1;
-/// The budget file is wrong, or a limit cannot be checked.
-const WRONG: u8 = 2;
+/// The options or the budget file are wrong, or a limit cannot be checked.
+const WRONG: u8 = usage::CODE;
 /// A profile cannot be read, or the output not be written.
 const UNREADABLE: u8 = 3;
 
@@ -47,7 +48,10 @@ pub fn check(args: &Check) -> ExitCode {
     };
     match checked(args, &budgets) {
         Ok(code) => ExitCode::from(code),
-        Err(e) => read(e, UNREADABLE),
+        Err(e) => {
+            let code = if e.is::<Usage>() { WRONG } else { UNREADABLE };
+            read(e, code)
+        }
     }
 }
 

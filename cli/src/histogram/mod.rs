@@ -14,6 +14,7 @@ use std::io::{self, BufWriter, Write};
 /// Prints a histogram to standard output.
 pub fn histogram(args: &Histogram) -> Result<()> {
     let view = View::load(&args.part, None)?;
+    view.tell_if_nothing();
     let stdout = io::stdout();
     let style = Style::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());

@@ -32,12 +32,12 @@ type Reply = Vec<(String, String)>;
 
 /// Attaches; with `--for`, waits, writes, detaches.
 pub fn attach(args: &Attach) -> Result<()> {
-    let mut target = Target::new(args.pid, args.agent.as_deref())?;
     let run = RunFacts { pid: args.pid, started_ms: now_ms(), ..RunFacts::default() };
     let out = std::path::absolute(out_path(&args.out, &run))?;
     let mut options = Options::quiet();
     options.add("out", out.to_str().context("the name of the file to write is no text that the JVM could be sent")?)?;
     options.counting(&args.counting)?;
+    let mut target = Target::new(args.pid, args.agent.as_deref())?;
     // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let reply = target.send(options)?;

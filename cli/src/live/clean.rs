@@ -8,6 +8,8 @@ use std::io::{self, Write};
 
 /// Removes what was asked for; without anything named, all that is left.
 pub fn clean(args: &Clean) -> Result<()> {
+    // All of them before any is removed.
+    let named = args.what.iter().map(|what| which::found(what)).collect::<Result<Vec<_>>>()?;
     let mut failed = 0;
     let mut out = io::stdout().lock();
     if args.what.is_empty() {
@@ -19,8 +21,7 @@ pub fn clean(args: &Clean) -> Result<()> {
             }
         }
     }
-    for what in &args.what {
-        let (shelf, founds) = which::found(what)?;
+    for (what, (shelf, founds)) in args.what.iter().zip(named) {
         if founds.is_empty() || founds.iter().all(|f| !f.path.exists() && !f.path.is_symlink()) {
             eprintln!("cprof: {} has left no recording; cprof list --stale shows what there is", what.display());
             failed += 1;

@@ -1,5 +1,6 @@
 //! Which recording a process id or a directory means.
 
+use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::process::{Process, user_name};
 use cprof_live::recordings::{Found, Recording, Shelf, State};
@@ -46,11 +47,11 @@ pub fn found(what: &Path) -> Result<(Shelf, Vec<Found>)> {
     // As given, and not where links may lead.
     let path = std::path::absolute(what)?;
     let name = path.file_name().and_then(|n| n.to_str()).and_then(DirectoryName::parse).ok_or_else(|| {
-        anyhow!(
+        Usage(format!(
             "{} is neither a process id nor a recording's directory, which is named cprof-<user>-<process>-<start>; cprof list \
              --stale shows what there is",
             what.display()
-        )
+        ))
     })?;
     let shelf = Shelf::at(path.parent().unwrap_or(Path::new("/")));
     let found = shelf.look(name);

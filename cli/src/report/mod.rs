@@ -18,6 +18,7 @@ use view::View;
 /// Prints a report to standard output.
 pub fn report(args: &Report) -> Result<()> {
     let view = View::load(&args.part, Some(&args.on))?;
+    view.tell_if_nothing();
     let stdout = io::stdout();
     let style = Style::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());
@@ -45,6 +46,9 @@ pub fn summary(path: &Path, out: &mut dyn Write, style: Style) -> Result<()> {
     let view = View::load(&args.part, Some(&args.on))?;
     writeln!(out)?;
     methods::summary(&view, out, style)?;
+    if let Some(nothing) = view.nothing() {
+        writeln!(out, "{}", style.warning(&nothing))?;
+    }
     writeln!(out, "\n{}: more with: cprof report {0}", path.display())?;
     Ok(())
 }

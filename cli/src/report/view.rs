@@ -3,7 +3,7 @@
 use super::processor;
 use crate::args::{Format, OnTarget, Part, Report, Sort};
 use crate::progress::Progress;
-use crate::style::printable;
+use crate::style::{Style, printable};
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::Options;
@@ -15,6 +15,7 @@ use cprof_profile::projections::{Totals, totals};
 use cprof_profile::target::{Bytecodes, Model};
 use cprof_profile::tree::{Context as Node, Symbol, Symbols, Tree, What};
 use cprof_profile::{file, projections};
+use std::io;
 use std::path::Path;
 
 /// What all reports start from.
@@ -150,6 +151,26 @@ impl View {
         let chosen = self.profile.nodes.method.iter().zip(nodes).filter(|(method, chosen)| **chosen && **method < special::FIRST);
         chosen.for_each(|(method, _)| ran[*method as usize] = true);
         ran
+    }
+
+    /// That there is nothing to show, and why: zeros and empty files do not explain themselves.
+    pub fn nothing(&self) -> Option<String> {
+        if self.totals.contexts > 0 || self.totals.native_calls > 0 {
+            return None;
+        }
+        let roots = &self.profile.run.roots;
+        Some(match self.roots.is_some() || self.threads.contains(&false) {
+            true => format!("{}: nothing was counted in this part of it", self.file),
+            false if roots.is_empty() => format!("{}: nothing was counted in it", self.file),
+            false => format!("{}: nothing was counted in it: there were no calls of {}", self.file, roots.join(", ")),
+        })
+    }
+
+    /// Says on standard error that there is nothing to show, if so.
+    pub fn tell_if_nothing(&self) {
+        if let Some(nothing) = self.nothing() {
+            eprintln!("cprof: {}", Style::of(&io::stderr()).warning(&nothing));
+        }
     }
 
     /// What costs are counted in.

@@ -1,0 +1,63 @@
+//! Wrong options end with 2, whether the parser of the command line sees them or a command does, and before any file is read. What is wrong with
+//! files ends with 1.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Exit code and standard error of a command that must print nothing else.
+fn fails(folder: &Path, line: &str) -> (i32, String) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let output = Command::new(env!("CARGO_BIN_EXE_cprof")).args(words).current_dir(folder).output().unwrap();
+    assert!(output.stdout.is_empty(), "{line}");
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn wrong_options_end_with_2() {
+    let folder = tempfile::tempdir().unwrap();
+    cprof_profile::file::write(&folder.path().join("a.cprof"), &cprof_synthetic::demo().profile(&[])).unwrap();
+    fs::write(folder.path().join("budget.toml"), "[[budget]]\nmethod = \"*.*\"\nlimits = [\"calls > 0\"]").unwrap();
+    for (line, says) in [
+        // What the parser sees.
+        ("export missing.cprof --format elf -o x", "elf"),
+        ("report missing.cprof --tree --threads", "--threads"),
+        ("report missing.cprof --cache 4k", "4k"),
+        // What a command sees.
+        ("export missing.cprof --format pprof --methods -o x", "--methods is for the formats csv and json"),
+        ("export missing.cprof --format parquet --methods -o x", "--methods is for the formats csv and json"),
+        ("export missing.cprof --format parquet --metric calls -o x", "--metric is for the other formats"),
+        ("export missing.cprof --format parquet -o -", "name a directory with -o"),
+        ("export a.cprof --format csv -o a.cprof", "a.cprof is read, and would be written over"),
+        ("flamegraph missing.cprof --diff a.cprof -o a.cprof", "a.cprof is read, and would be written over"),
+        ("html a.cprof -o ./a.cprof", "a.cprof is read, and would be written over"),
+        ("explore a.cprof --plot a.cprof", "a.cprof is read, and would be written over"),
+        ("explore missing.cprof --matrix budget.toml --plot budget.toml", "budget.toml is read, and would be written over"),
+        ("check a.cprof --budget budget.toml -o a.cprof", "a.cprof is read, and would be written over"),
+        ("merge missing.cprof ./a.cprof -o a.cprof", "./a.cprof is one of the profiles to merge and the one to write"),
+        ("targets check jop", "jop comes with cprof"),
+        ("run -- mvn test", "mvn is not a java command"),
+        ("run --root a.b,c.d -- ./java", "root cannot contain a comma"),
+        ("attach 1 --include a.*,b.*", "include cannot contain a comma"),
+        ("recover a.cprof", "a.cprof is neither a process id nor a recording's directory"),
+        ("clean a.cprof", "a.cprof is neither a process id nor a recording's directory"),
+    ] {
+        let (code, message) = fails(folder.path(), line);
+        assert!(code == 2 && message.contains(says), "{line}: {code}, {message}");
+    }
+    for (line, code) in [
+        ("export missing.cprof --format csv -o x", 1),
+        ("export a.cprof --format csv -o nowhere/x", 1),
+        ("flamegraph a.cprof --root no.Such.method -o x", 1),
+        ("merge a.cprof budget.toml -o x", 1),
+        ("explore a.cprof --matrix missing.toml --plot x", 1),
+        ("targets check missing.toml", 1),
+        ("recover 4194305", 1),
+        ("check missing.cprof --budget budget.toml", 3),
+    ] {
+        let (found, message) = fails(folder.path(), line);
+        assert_eq!(found, code, "{line}: {message}");
+    }
+    let profile = cprof_profile::file::read(&folder.path().join("a.cprof"));
+    assert!(profile.is_ok_and(|profile| profile == cprof_synthetic::demo().profile(&[])));
+}
