@@ -1,10 +1,10 @@
 //! What attaching to a busy server costs, measured once: a line of JSON for each JDK. `scripts/bench --only attach` makes tables of many.
 //!
 //! ```text
-//! cargo run --release -p cprof-tests --example attach-figures -- SERVER SECONDS
+//! cargo run --release -p cprof-tests --example attach-figures -- SERVER SECONDS [MINUTES]
 //! ```
 //!
-//! SERVER is http, tomcat or h2; requests are counted for SECONDS at a time. Two JVMs run the same server, and are asked in turns: cprof comes
+//! SERVER is http, tomcat or h2; requests are counted for SECONDS at a time. After cprof has left, each of the two goes on working for so many MINUTES. Two JVMs run the same server, and are asked in turns: cprof comes
 //! to one of them and leaves, and never to the other, by which is seen what the machine did meanwhile.
 
 use cprof_tests::attach::Running;
@@ -74,7 +74,7 @@ impl Busy {
     }
 }
 
-fn measure(server: Server, bench: &Bench, window: Duration) -> Value {
+fn measure(server: Server, bench: &Bench, window: Duration, minutes: u32) -> Value {
     let directories = ["touched", "never"].map(|name| build::fresh(&format!("figures-{}-{name}", server.name())));
     let [mut touched, mut never] = directories.each_ref().map(|directory| Busy::start(server, bench, window, directory));
     touched.warm_up();
@@ -86,29 +86,44 @@ fn measure(server: Server, bench: &Bench, window: Duration) -> Value {
     let mut steady = || (touched.steady() / before) / (never.steady() / never_before);
     let attached = steady();
     let leaving = touched.command("command=detach", before);
-    let mut steady = || (touched.steady() / before) / (never.steady() / never_before);
+    let steady = |touched: &mut Busy, never: &mut Busy| (touched.steady() / before) / (never.steady() / never_before);
+    let afterwards = steady(&mut touched, &mut never);
+    // By the half minutes that each has worked.
+    let mut later = Vec::new();
+    for _ in 0..minutes * 2 {
+        let end = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < end {
+            touched.warm_up();
+            never.warm_up();
+        }
+        later.push(steady(&mut touched, &mut never));
+    }
     json!({
         "jdk": bench.jdk.feature,
         "per_second": before,
         "coming": coming,
         "attached": attached,
         "leaving": leaving,
-        "afterwards": steady(),
+        "afterwards": afterwards,
+        "later": later,
     })
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let all = [Server::Http, Server::Tomcat, Server::Database];
-    let (server, seconds) = match &arguments[..] {
-        [name, seconds] => (all.into_iter().find(|server| server.name() == name), seconds.parse().ok()),
-        _ => (None, None),
+    let (server, seconds, minutes) = match &arguments[..] {
+        [name, seconds, minutes @ ..] if minutes.len() <= 1 => {
+            let minutes = minutes.first().map_or(Some(0), |minutes| minutes.parse().ok());
+            (all.into_iter().find(|server| server.name() == name), seconds.parse().ok(), minutes)
+        }
+        _ => (None, None, None),
     };
-    let (Some(server), Some(seconds)) = (server, seconds) else {
-        eprintln!("attach-figures: expected http, tomcat or h2, and seconds, got {arguments:?}");
+    let (Some(server), Some(seconds), Some(minutes)) = (server, seconds, minutes) else {
+        eprintln!("attach-figures: expected http, tomcat or h2, seconds, and perhaps minutes, got {arguments:?}");
         std::process::exit(2);
     };
     for bench in server.benches() {
-        println!("{}", measure(server, &bench, Duration::from_secs(seconds)));
+        println!("{}", measure(server, &bench, Duration::from_secs(seconds), minutes));
     }
 }

@@ -28,6 +28,7 @@ struct Loaded {
 impl Loaded {
     fn new(part: &Part, on: &Processors) -> Result<Loaded> {
         let view = View::load(part, None)?;
+        view.tell_if_nothing();
         let processors = processors(&view, on)?;
         Ok(Loaded { view, processors })
     }
