@@ -14,7 +14,7 @@ pub struct Amounts {
 #[derive(Debug, Clone)]
 enum Form {
     /// Numbers below [`LARGE`], and by position those that are not.
-    Short { numbers: Vec<u16>, large: FxHashMap<u32, u64> },
+    Short { numbers: Vec<u16>, large: FxHashMap<usize, u64> },
     /// Where too many are large: all as they are.
     Long(Vec<u64>),
 }
@@ -54,7 +54,7 @@ impl Amounts {
     pub fn get(&self, at: usize) -> u64 {
         match &self.form {
             Form::Short { numbers, large } => match numbers[at] {
-                LARGE => large[&(at as u32)],
+                LARGE => large[&at],
                 number => number.into(),
             },
             Form::Long(numbers) => numbers[at],
@@ -67,12 +67,12 @@ impl Amounts {
             Form::Short { numbers, large } => {
                 if number < LARGE.into() {
                     if numbers[at] == LARGE {
-                        large.remove(&(at as u32));
+                        large.remove(&at);
                     }
                     numbers[at] = number as u16;
                 } else {
                     numbers[at] = LARGE;
-                    large.insert(at as u32, number);
+                    large.insert(at, number);
                     if large.len() > FEW.max(numbers.len() / 8) {
                         self.form = Form::Long(self.iter().collect());
                     }
@@ -108,7 +108,7 @@ impl Amounts {
         match &mut self.form {
             Form::Short { numbers, large } => {
                 numbers.truncate(len);
-                large.retain(|&at, _| (at as usize) < len);
+                large.retain(|&at, _| at < len);
             }
             Form::Long(numbers) => numbers.truncate(len),
         }

@@ -3,7 +3,7 @@
 use crate::amounts::Amounts;
 use crate::cache::CacheSpec;
 use crate::flow::Flow;
-pub use crate::nodes::{Counters, NoCounters, Nodes, Rows, special};
+pub use crate::nodes::{Counters, Nodes, NotPacked, Rows, special};
 pub use cprof_instrument::Level;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

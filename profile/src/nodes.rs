@@ -62,9 +62,9 @@ pub struct Counters {
 /// Nodes between two whose place is known.
 const STEP: usize = 64;
 
-/// Why bytes are no counters.
+/// Why bytes are not the packed numbers that they should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoCounters {
+pub enum NotPacked {
     /// They end too early, or a number is above 64 bits.
     Short,
     /// There are more.
@@ -88,7 +88,7 @@ impl Counters {
     ///
     /// # Errors
     /// When they are not exactly as many as the nodes have.
-    pub fn new(bytes: Vec<u8>, methods: &[Method], of_nodes: &[u32]) -> Result<Counters, NoCounters> {
+    pub fn new(bytes: Vec<u8>, methods: &[Method], of_nodes: &[u32]) -> Result<Counters, NotPacked> {
         let mut counters = Counters::packed(bytes, methods);
         let mut rest = &counters.bytes[..];
         let mut index = Vec::with_capacity(of_nodes.len() / STEP + 1);
@@ -97,11 +97,11 @@ impl Counters {
                 index.push(counters.bytes.len() - rest.len());
             }
             for _ in 0..counters.length(method) {
-                leb128::get(&mut rest).ok_or(NoCounters::Short)?;
+                leb128::get(&mut rest).ok_or(NotPacked::Short)?;
             }
         }
         if !rest.is_empty() {
-            return Err(NoCounters::Long);
+            return Err(NotPacked::Long);
         }
         counters.index = index;
         Ok(counters)
@@ -111,7 +111,7 @@ impl Counters {
     ///
     /// # Errors
     /// When they are not exactly as many as the nodes have.
-    pub fn pack(numbers: impl IntoIterator<Item = u64>, methods: &[Method], of_nodes: &[u32]) -> Result<Counters, NoCounters> {
+    pub fn pack(numbers: impl IntoIterator<Item = u64>, methods: &[Method], of_nodes: &[u32]) -> Result<Counters, NotPacked> {
         Counters::new(Counters::in_rows(numbers.into_iter(), methods).bytes, methods, of_nodes)
     }
 
@@ -188,8 +188,8 @@ mod tests {
             .collect();
         let mut counters = Counters::pack(rows.concat(), &methods, &of_nodes).unwrap();
         let bytes = counters.bytes().to_vec();
-        assert_eq!(Counters::new(bytes[..bytes.len() - 1].to_vec(), &methods, &of_nodes), Err(NoCounters::Short));
-        assert_eq!(Counters::new([&bytes[..], &[0]].concat(), &methods, &of_nodes), Err(NoCounters::Long));
+        assert_eq!(Counters::new(bytes[..bytes.len() - 1].to_vec(), &methods, &of_nodes), Err(NotPacked::Short));
+        assert_eq!(Counters::new([&bytes[..], &[0]].concat(), &methods, &of_nodes), Err(NotPacked::Long));
         if !indexed {
             counters = Counters::packed(bytes, &methods);
         }

@@ -3,7 +3,7 @@
 use super::ReadError;
 use crate::amounts::Amounts;
 use crate::leb128;
-use crate::model::NoCounters;
+use crate::model::NotPacked;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
@@ -154,8 +154,8 @@ impl<'p, R: Read + Seek> ColumnReader<'p, R> {
         let mut rest = &bytes[..];
         let numbers: Option<Amounts> = (0..count).map(|_| leb128::get(&mut rest)).collect();
         match numbers {
-            None => Err(self.not_packed(name, count, NoCounters::Short)),
-            Some(_) if !rest.is_empty() => Err(self.not_packed(name, count, NoCounters::Long)),
+            None => Err(self.not_packed(name, count, NotPacked::Short)),
+            Some(_) if !rest.is_empty() => Err(self.not_packed(name, count, NotPacked::Long)),
             Some(numbers) => Ok(numbers),
         }
     }
@@ -171,10 +171,10 @@ impl<'p, R: Read + Seek> ColumnReader<'p, R> {
     }
 
     /// What is wrong with them.
-    pub(super) fn not_packed(&self, name: &str, count: u64, why: NoCounters) -> ReadError {
+    pub(super) fn not_packed(&self, name: &str, count: u64, why: NotPacked) -> ReadError {
         self.damaged(match why {
-            NoCounters::Short => format!("its entry {name} ends in the middle of a number"),
-            NoCounters::Long => format!("its entry {name} has more than the {count} numbers it should have"),
+            NotPacked::Short => format!("its entry {name} ends in the middle of a number"),
+            NotPacked::Long => format!("its entry {name} has more than the {count} numbers it should have"),
         })
     }
 }
