@@ -79,7 +79,8 @@ impl Amounts {
                     return;
                 }
                 numbers.insert(at, number);
-                if numbers.len() > FEW.max(*len / 16) {
+                // Every look goes to the map, which therefore has to stay in the processor's cache.
+                if numbers.len() > FEW.max(*len / 256) {
                     let mut short = Amounts { form: Form::Short { numbers: vec![0; *len], large: FxHashMap::default() } };
                     numbers.iter().for_each(|(&at, &number)| short.set(at, number));
                     *self = short;
