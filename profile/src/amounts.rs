@@ -14,8 +14,9 @@ pub struct Amounts {
 /// A column goes from form to form as its numbers come, and never back.
 #[derive(Debug, Clone)]
 enum Form {
-    /// Those that are not 0, by position.
-    Sparse { len: usize, numbers: FxHashMap<usize, u64> },
+    /// Those that are not 0, by position, and a bit for each position up to the last of them: looking into the map for zeros would take a
+    /// miss of the processor's cache each.
+    Sparse { len: usize, some: Vec<u64>, numbers: FxHashMap<usize, u64> },
     /// Numbers below [`LARGE`], and by position those that are not.
     Short { numbers: Vec<u16>, large: FxHashMap<usize, u64> },
     /// Where too many are large: all as they are.
@@ -37,7 +38,7 @@ impl Default for Amounts {
 impl Amounts {
     /// As many zeros.
     pub fn zeros(len: usize) -> Amounts {
-        Amounts { form: Form::Sparse { len, numbers: FxHashMap::default() } }
+        Amounts { form: Form::Sparse { len, some: Vec::new(), numbers: FxHashMap::default() } }
     }
 
     /// How many.
@@ -55,16 +56,25 @@ impl Amounts {
     }
 
     /// The number at a position.
+    #[inline]
     pub fn get(&self, at: usize) -> u64 {
         match &self.form {
-            Form::Sparse { len, numbers } => {
+            // As most are.
+            Form::Short { numbers, .. } if numbers[at] != LARGE => numbers[at].into(),
+            _ => self.look_up(at),
+        }
+    }
+
+    fn look_up(&self, at: usize) -> u64 {
+        match &self.form {
+            Form::Sparse { len, some, numbers } => {
                 assert!(at < *len, "position {at} of {len}");
-                numbers.get(&at).copied().unwrap_or(0)
+                match some.get(at / 64).map_or(0, |bits| bits >> (at % 64) & 1) {
+                    0 => 0,
+                    _ => numbers[&at],
+                }
             }
-            Form::Short { numbers, large } => match numbers[at] {
-                LARGE => large[&at],
-                number => number.into(),
-            },
+            Form::Short { numbers, large } => large.get(&at).copied().unwrap_or(numbers[at].into()),
             Form::Long(numbers) => numbers[at],
         }
     }
@@ -72,15 +82,21 @@ impl Amounts {
     /// Replaces the number at a position.
     pub fn set(&mut self, at: usize, number: u64) {
         match &mut self.form {
-            Form::Sparse { len, numbers } => {
+            Form::Sparse { len, some, numbers } => {
                 assert!(at < *len, "position {at} of {len}");
+                let (word, bit) = (at / 64, 1 << (at % 64));
                 if number == 0 {
-                    numbers.remove(&at);
+                    if numbers.remove(&at).is_some() {
+                        some[word] &= !bit;
+                    }
                     return;
                 }
+                if some.len() <= word {
+                    some.resize(word + 1, 0);
+                }
+                some[word] |= bit;
                 numbers.insert(at, number);
-                // Every look goes to the map, which therefore has to stay in the processor's cache.
-                if numbers.len() > FEW.max(*len / 256) {
+                if numbers.len() > FEW.max(*len / 16) {
                     let mut short = Amounts { form: Form::Short { numbers: vec![0; *len], large: FxHashMap::default() } };
                     numbers.iter().for_each(|(&at, &number)| short.set(at, number));
                     *self = short;
@@ -105,6 +121,7 @@ impl Amounts {
     }
 
     /// Adds to the number at a position, up to 2⁶⁴ - 1.
+    #[inline]
     pub fn add(&mut self, at: usize, more: u64) {
         match &mut self.form {
             // As most are.
@@ -129,9 +146,13 @@ impl Amounts {
     /// Keeps the first ones.
     pub fn truncate(&mut self, len: usize) {
         match &mut self.form {
-            Form::Sparse { len: old, numbers } => {
+            Form::Sparse { len: old, some, numbers } => {
                 *old = len.min(*old);
                 numbers.retain(|&at, _| at < len);
+                some.truncate(len.div_ceil(64));
+                if let Some(last) = some.get_mut(len / 64) {
+                    *last &= (1 << (len % 64)) - 1;
+                }
             }
             Form::Short { numbers, large } => {
                 numbers.truncate(len);
@@ -255,5 +276,8 @@ mod tests {
         assert_eq!(sparse, [0, 0]);
         sparse.push(0);
         assert_eq!(sparse, vec![0, 0, 0]);
+        sparse.set(1, 7);
+        sparse.truncate(2);
+        assert_eq!(sparse, [0, 7]);
     }
 }
