@@ -127,6 +127,10 @@ impl Amounts {
             // As most are.
             Form::Short { numbers, .. } if more < u64::from(LARGE) - u64::from(numbers[at]) => numbers[at] += more as u16,
             _ if more == 0 => {}
+            Form::Short { numbers, large } if numbers[at] == LARGE => {
+                let number = large.entry(at).or_default();
+                *number = number.saturating_add(more);
+            }
             _ => self.set(at, self.get(at).saturating_add(more)),
         }
     }
