@@ -39,7 +39,7 @@ pub fn export(args: &Export) -> Result<()> {
     let view = View::load_by_thread(&args.part)?;
     view.tell_if_nothing();
     if parquet {
-        return parquet::export(&view, &args.out, &args.on);
+        return parquet::export(view, &args.out, &args.on);
     }
     let chosen = choose(metrics(&view, &args.on)?, args)?;
     let sheet = Sheet { profile: &view.profile, symbols: &view.symbols, tree: &view.tree, metrics: &chosen };

@@ -7,12 +7,16 @@ use crate::progress::Progress;
 use crate::report::view::View;
 use anyhow::{Context, Result};
 use cprof_fleet::{Column, Export, blocks, methods, nodes, run_id, runs};
+use cprof_profile::projections::by_method;
 use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
 /// Adds a profile's tables to those in a directory; those of the same run are replaced.
-pub fn export(view: &View, directory: &Path, on: &Processors) -> Result<()> {
+pub fn export(mut view: View, directory: &Path, on: &Processors) -> Result<()> {
+    // The other tables are made of trees of their own, one for each label of threads.
+    let rows = by_method(&view.tree, &view.symbols);
+    view.forget_tree();
     let profile = &view.profile;
     let mut columns = Vec::new();
     for (cache, misses) in profile.caches.iter().zip(&profile.misses) {
@@ -20,7 +24,7 @@ pub fn export(view: &View, directory: &Path, on: &Processors) -> Result<()> {
             columns.push(Column { metric, target: None, cache: cache.to_string(), nodes: Cow::Borrowed(nodes) });
         }
     }
-    for p in processors(view, on)? {
+    for p in processors(&view, on)? {
         let nodes = Cow::Owned(p.nodes.cycles);
         columns.push(Column { metric: "cycles", target: Some(p.name), cache: p.cache.to_string(), nodes });
     }
@@ -33,7 +37,6 @@ pub fn export(view: &View, directory: &Path, on: &Processors) -> Result<()> {
         symbols: &view.symbols,
         measures: &view.measures,
         natives: &view.natives,
-        tree: &view.tree,
         threads: &view.threads,
         roots: view.roots.as_deref(),
         nodes: &chosen,
@@ -46,7 +49,7 @@ pub fn export(view: &View, directory: &Path, on: &Processors) -> Result<()> {
     };
     let _progress = Progress::start(format!("writing {}", directory.display()));
     let failed = || format!("{} cannot be exported to {}", view.file, directory.display());
-    methods(&export, open("methods")?).with_context(failed)?.finish()?;
+    methods(&export, &rows, open("methods")?).with_context(failed)?.finish()?;
     blocks(&export, open("blocks")?).with_context(failed)?.finish()?;
     let (contexts, metrics) = nodes(&export, open("nodes")?, open("metrics")?).with_context(failed)?;
     contexts.finish()?;

@@ -25,7 +25,7 @@ use cprof_profile::code::CodeError;
 use cprof_profile::measure::Measures;
 use cprof_profile::model::Profile;
 use cprof_profile::natives::NativeCalls;
-use cprof_profile::tree::{Symbols, Tree};
+use cprof_profile::tree::Symbols;
 use std::borrow::Cow;
 use thiserror::Error;
 
@@ -44,8 +44,6 @@ pub struct Export<'a> {
     pub measures: &'a Measures,
     /// Its calls of native methods.
     pub natives: &'a [NativeCalls],
-    /// The contexts chosen, all threads together.
-    pub tree: &'a Tree,
     /// Per thread: chosen.
     pub threads: &'a [bool],
     /// Per symbol: contexts at and below these were chosen; none: all.

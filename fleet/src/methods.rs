@@ -3,11 +3,11 @@
 use crate::table::{Cell, Table};
 use crate::{Export, ExportError};
 use cprof_profile::model::{Level, Method};
-use cprof_profile::projections::by_method;
+use cprof_profile::projections::MethodRow;
 use std::io::Write;
 
-/// Writes the table `methods`: one row per method of the contexts chosen, as reports name it.
-pub fn methods<W: Write + Send>(export: &Export<'_>, out: W) -> Result<W, ExportError> {
+/// Writes the table `methods`: one row per method of the contexts chosen, as reports name it, with these numbers.
+pub fn methods<W: Write + Send>(export: &Export<'_>, rows: &[MethodRow], out: W) -> Result<W, ExportError> {
     let profile = export.profile;
     // Several of the profile's methods may have one name: the first speaks for all.
     let mut first: Vec<Option<&Method>> = vec![None; export.symbols.list.len()];
@@ -19,7 +19,7 @@ pub fn methods<W: Write + Send>(export: &Export<'_>, out: W) -> Result<W, Export
     }
     let run_id: parquet::data_type::ByteArray = export.run_id.into();
     let mut table = Table::new("methods", out)?;
-    for row in by_method(export.tree, export.symbols) {
+    for row in rows {
         let symbol = &export.symbols.list[row.symbol as usize];
         let method = first[row.symbol as usize].filter(|_| !symbol.native);
         let source = method.map(|m| &profile.classes[m.class as usize].source_file).filter(|s| !s.is_empty());

@@ -5,6 +5,7 @@ use cprof_profile::amounts::Amounts;
 use cprof_profile::measure::measure;
 use cprof_profile::model::{Misses, Profile};
 use cprof_profile::natives::native_calls;
+use cprof_profile::projections::by_method;
 use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree};
 use cprof_synthetic::{counters, set_counters};
@@ -55,7 +56,6 @@ fn tables(profile: &Profile, root: Option<&str>, columns: &[Column<'_>]) -> Resu
         symbols: &symbols,
         measures: &measures,
         natives: &natives,
-        tree,
         threads: &vec![true; profile.threads.len()],
         roots: roots.as_deref(),
         nodes: &chosen,
@@ -64,7 +64,7 @@ fn tables(profile: &Profile, root: Option<&str>, columns: &[Column<'_>]) -> Resu
     let (contexts, metrics) = nodes(&export, Vec::new(), Vec::new())?;
     Ok(Tables {
         runs: rows(runs(&export, Vec::new())?),
-        methods: rows(methods(&export, Vec::new())?),
+        methods: rows(methods(&export, &by_method(tree, &symbols), Vec::new())?),
         nodes: rows(contexts),
         metrics: rows(metrics),
         blocks: rows(blocks(&export, Vec::new())?),
@@ -234,13 +234,18 @@ fn a_full_disk_is_an_error() {
         symbols: &symbols,
         measures: &measures,
         natives: &[],
-        tree: &tree,
         threads: &[true, true],
         roots: None,
         nodes: &vec![true; profile.nodes.len()],
         columns: &[],
     };
-    assert!(methods(&export, Full).err().unwrap().to_string().starts_with("table methods cannot be written"));
+    assert!(
+        methods(&export, &by_method(&tree, &symbols), Full)
+            .err()
+            .unwrap()
+            .to_string()
+            .starts_with("table methods cannot be written")
+    );
 }
 
 #[test]
