@@ -4,8 +4,9 @@
 //! cargo run --release -p cprof-tests --example attach-figures -- SERVER SECONDS [MINUTES]
 //! ```
 //!
-//! SERVER is http, tomcat or h2; requests are counted for SECONDS at a time. After cprof has left, each of the two goes on working for so many MINUTES. Two JVMs run the same server, and are asked in turns: cprof comes
-//! to one of them and leaves, and never to the other, by which is seen what the machine did meanwhile.
+//! SERVER is http, tomcat or h2; requests are counted for SECONDS at a time. Two JVMs run the same server, and are asked in turns: cprof comes
+//! to one of them and leaves, and never to the other, by which is seen what the machine did meanwhile. After cprof has left, both are asked
+//! for so many MINUTES more.
 
 use cprof_tests::attach::Running;
 use cprof_tests::load::Load;
@@ -83,10 +84,9 @@ fn measure(server: Server, bench: &Bench, window: Duration, minutes: u32) -> Val
     let out = directories[0].join("app.cprof");
     let coming = touched.command(&format!("out={}", out.display()), before);
     // The other one shows whether the machine is slower or faster than it was.
-    let mut steady = || (touched.steady() / before) / (never.steady() / never_before);
-    let attached = steady();
-    let leaving = touched.command("command=detach", before);
     let steady = |touched: &mut Busy, never: &mut Busy| (touched.steady() / before) / (never.steady() / never_before);
+    let attached = steady(&mut touched, &mut never);
+    let leaving = touched.command("command=detach", before);
     let afterwards = steady(&mut touched, &mut never);
     // By the half minutes that each has worked.
     let mut later = Vec::new();
