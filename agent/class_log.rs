@@ -31,16 +31,21 @@ impl ClassLog {
     pub fn append(&self, entry: &Entry) {
         let mut record = Vec::new();
         log::encode(entry, &mut record);
+        self.append_record(&record);
+    }
+
+    /// Appends a record as [`log::encode`] made it.
+    pub fn append_record(&self, record: &[u8]) {
         let mut store = crate::lock(&self.0);
         match &mut *store {
-            Store::Memory(bytes) => bytes.extend_from_slice(&record),
+            Store::Memory(bytes) => bytes.extend_from_slice(record),
             Store::File { file, length } => {
-                match faults::io("class log write").and_then(|()| file.write_all_at(&record, *length)) {
+                match faults::io("class log write").and_then(|()| file.write_all_at(record, *length)) {
                     Ok(()) => *length += record.len() as u64,
                     Err(error) => {
                         message(&format!("the class log cannot be written, it stays in memory from now on: {error}"));
                         let mut bytes = read(file, *length);
-                        bytes.extend_from_slice(&record);
+                        bytes.extend_from_slice(record);
                         *store = Store::Memory(bytes);
                     }
                 }

@@ -1,5 +1,6 @@
 //! Every class on its way into the VM: woven, numbered, and entered in the class log.
 
+use crate::ahead::Ahead;
 use crate::arena::Arena;
 use crate::attach::events::Events;
 use crate::attach::leftovers::{HiddenClass, Leftover, WovenFor, WovenMethod};
@@ -16,7 +17,7 @@ use cprof_instrument::abi;
 use cprof_instrument::classfile::{ClassFile, Method};
 use cprof_instrument::weave::{self, SkipReason, Treatment, Weaver, Woven};
 use cprof_profile::recording::Log;
-use cprof_profile::recording::log::{ClassEntry, Entry};
+use cprof_profile::recording::log::{self, ClassEntry, Entry};
 use jni_sys::{jclass, jobject};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::cell::RefCell;
@@ -50,6 +51,8 @@ pub struct Classes {
     /// At launch: the JDK's own loaders find the runtime class.
     introduced: AtomicBool,
     colours: Mutex<Colours>,
+    /// At launch: those that every JVM loads.
+    ahead: Arc<Ahead<Prepared>>,
     known: Mutex<Known>,
     loaders: Mutex<Vec<String>>,
     /// In a running JVM: those that are woven after they are loaded.
@@ -68,12 +71,36 @@ pub struct Classes {
 struct Known {
     /// Method ids by entry, in the order of the class file.
     ids: Vec<Box<[u32]>>,
-    /// By name and content: a class that is defined again, by another loader for instance, has the same methods.
-    same: FxHashMap<(Box<str>, u64), EntryId>,
+    /// Classes that were woven.
+    same: FxHashMap<Key, EntryId>,
     /// By loader's tag (0: boot) and name: for frames.
     by_name: FxHashMap<(i64, Box<str>), EntryId>,
     /// In a running JVM: methods that were woven in classes with intrinsic ones, as name and descriptor.
     intrinsic: FxHashMap<Box<str>, Vec<(String, String)>>,
+}
+
+/// By name and content: a class that is defined again, by another loader for instance, has the same methods.
+type Key = (Box<str>, u64);
+
+/// A class that is not known yet, woven.
+pub struct Prepared {
+    key: Key,
+    outcome: Result<Option<Woven>, String>,
+    /// Why not all of its methods are covered.
+    adds_methods: Option<&'static str>,
+    /// Its record in the class log.
+    record: Vec<u8>,
+}
+
+fn key(class: &ClassFile) -> Key {
+    let mut hasher = FxHasher::default();
+    class.bytes.hash(&mut hasher);
+    (Box::from(&*class.name_str()), hasher.finish())
+}
+
+/// The bytes that the VM uses instead, if there is a difference.
+fn changed(woven: Option<Woven>, length: usize) -> Option<Vec<u8>> {
+    woven.filter(|woven| !woven.methods.is_empty() || woven.bytes.len() != length).map(|woven| woven.bytes)
 }
 
 /// How a class comes to be woven.
@@ -146,6 +173,7 @@ impl Classes {
             sight,
             introduced: AtomicBool::default(),
             colours: Mutex::default(),
+            ahead: Arc::default(),
             known: Mutex::default(),
             loaders: Mutex::default(),
             events: Events::default(),
@@ -186,6 +214,12 @@ impl Classes {
             Some(runtime::API_NAME) => return Some(runtime::API.to_vec()),
             Some(name) if runtime::is_own(name) => return None,
             _ => {}
+        }
+        if loading
+            && loader.is_null()
+            && let Some(woven) = name.and_then(|name| self.load_ahead(name, bytes))
+        {
+            return woven;
         }
         self.weave(jni, loader, bytes, if loading { Coming::Loaded } else { Coming::Changed }).0
     }
@@ -252,18 +286,8 @@ impl Classes {
         };
         let fixed = if self.deterministic { seeds::fix(&class) } else { None };
         let class = fixed.as_deref().and_then(|fixed| ClassFile::parse(fixed).ok()).unwrap_or(class);
-        let bytes = class.bytes;
         let name = class.name_str();
-        match ESSENTIAL.iter().position(|&essential| *essential == *name) {
-            Some(0) => faults::pass("weave Object"),
-            Some(1) => faults::pass("weave Thread"),
-            Some(2) => faults::pass("weave System"),
-            _ => faults::pass("weave"),
-        }
-        if self.no_memory() {
-            if ESSENTIAL.contains(&&*name) {
-                self.left_alone(&name, memory::NONE);
-            }
+        if !self.may_weave(&name) {
             return (None, None);
         }
         let (object, (tag, loader)) = (loader, self.loader(jni, loader));
@@ -277,40 +301,118 @@ impl Classes {
         if self.sight.is_some() && self.events.is_to_wait(&class, matches!(coming, Coming::Loaded)) {
             return (None, None);
         }
+        if loader == APP_LOADER {
+            self.ahead.end();
+        }
         let hidden = matches!(coming, Coming::Hidden);
-        let mut hasher = FxHasher::default();
-        bytes.hash(&mut hasher);
-        let key = (Box::from(&*name), hasher.finish());
+        let options = weave::Options { inherited_calls: self.inherited_calls(&loader), ..self.options };
+        let key = key(&class);
         let before = {
             let known = crate::lock(&self.known);
             known.same.get(&key).map(|&entry| (entry, known.ids[entry as usize].to_vec()))
         };
-        let again = before.is_some();
-        let (entry, ids) = before.unwrap_or_default();
-        if !again {
-            if let Some(reason) = self.policy.adds_methods(&class) {
-                self.not_covered(&name, reason);
+        let (woven, entry) = match before {
+            Some((entry, ids)) => {
+                let woven = self.transform(&class, self.numbering(&class, Some(ids)), &options);
+                (woven.unwrap_or_else(|why| self.stays(&name, &why)), entry)
             }
-            crate::lock(&self.colours).note_calls(&class);
-        }
-        let options = weave::Options { inherited_calls: self.inherited_calls(&loader), ..self.options };
-        let numbering = Numbering { classes: self, policy: self.policy.class(&class), before: ids.into_iter(), again };
-        let woven = match self.transform(&class, numbering, &options) {
-            Ok(woven) => woven,
-            Err(reason) => {
-                self.left_alone(&name, &reason);
-                None
-            }
+            None => self.enter(self.prepare(&class, &loader, hidden, &options)),
         };
         if self.sight.is_some() && tag == 0 {
             self.note_intrinsic(&class, woven.as_ref());
         }
-        let entry = if again { entry } else { self.enter(&key, &name, &loader, hidden, bytes, woven.as_ref()) };
         if !hidden {
             crate::lock(&self.known).by_name.insert((tag, key.0), entry);
         }
-        let changed = woven.filter(|woven| !woven.methods.is_empty() || woven.bytes.len() != bytes.len());
-        (changed.map(|woven| woven.bytes), Some(entry))
+        (changed(woven, class.bytes.len()), Some(entry))
+    }
+
+    /// Whether a class may be woven now.
+    fn may_weave(&self, name: &str) -> bool {
+        match ESSENTIAL.iter().position(|&essential| *essential == *name) {
+            Some(0) => faults::pass("weave Object"),
+            Some(1) => faults::pass("weave Thread"),
+            Some(2) => faults::pass("weave System"),
+            _ => faults::pass("weave"),
+        }
+        let short = self.no_memory();
+        if short && ESSENTIAL.contains(&name) {
+            self.left_alone(name, memory::NONE);
+        }
+        !short
+    }
+
+    /// As [`Classes::left_alone`].
+    fn stays(&self, name: &str, why: &str) -> Option<Woven> {
+        self.left_alone(name, why);
+        None
+    }
+
+    /// Weaves a class of the boot loader's before the VM loads it. `None`: that must wait.
+    pub fn weave_ahead(&self, bytes: &[u8]) -> Option<Prepared> {
+        let class = ClassFile::parse(bytes).ok()?;
+        if self.deterministic && seeds::fix(&class).is_some() {
+            return None;
+        }
+        Some(self.prepare(&class, "", false, &weave::Options { inherited_calls: false, ..self.options }))
+    }
+
+    /// What was woven ahead.
+    pub fn ahead(&self) -> &Arc<Ahead<Prepared>> {
+        &self.ahead
+    }
+
+    /// The boot loader loads a class that was woven ahead; `None`: it was not, or the class is another one.
+    fn load_ahead(&self, name: &str, bytes: &[u8]) -> Option<Option<Vec<u8>>> {
+        let prepared = self.ahead.take(name, bytes)?;
+        if self.gave_up() || !self.may_weave(name) {
+            return Some(None);
+        }
+        let (woven, entry) = self.enter(prepared);
+        crate::lock(&self.known).by_name.insert((0, name.into()), entry);
+        Some(changed(woven, bytes.len()))
+    }
+
+    /// Weaves a class that is not known yet.
+    fn prepare(&self, class: &ClassFile<'_>, loader: &str, hidden: bool, options: &weave::Options) -> Prepared {
+        crate::lock(&self.colours).note_calls(class);
+        let outcome = self.transform(class, self.numbering(class, None), options);
+        let woven = outcome.as_ref().ok().and_then(Option::as_ref);
+        let skipped = woven
+            .iter()
+            .flat_map(|w| &w.skipped)
+            .filter(|s| s.reason != SkipReason::Policy(policy::NOT_SELECTED))
+            .map(|s| (s.index, s.reason.to_string()))
+            .collect();
+        let methods = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id, m.level)).collect();
+        let key = key(class);
+        let mut record = Vec::with_capacity(class.bytes.len() + 1024);
+        let entry = ClassEntry { name: &key.0, loader, hidden, bytes: class.bytes, methods, skipped };
+        log::encode(&Entry::Class(entry), &mut record);
+        Prepared { adds_methods: self.policy.adds_methods(class), key, outcome, record }
+    }
+
+    /// Enters a class in the log.
+    fn enter(&self, prepared: Prepared) -> (Option<Woven>, EntryId) {
+        let Prepared { key, outcome, adds_methods, record } = prepared;
+        if let Some(reason) = adds_methods {
+            self.not_covered(&key.0, reason);
+        }
+        let woven = outcome.unwrap_or_else(|why| self.stays(&key.0, &why));
+        let ids = woven.iter().flat_map(|w| &w.methods).map(|m| m.id).collect();
+        // Under the lock, so that the number of an entry is its place in the log.
+        let mut known = crate::lock(&self.known);
+        self.log.append_record(&record);
+        let id = known.ids.len() as EntryId;
+        known.ids.push(ids);
+        known.same.insert(key, id);
+        (woven, id)
+    }
+
+    /// `before`: the ids that its methods have.
+    fn numbering(&self, class: &ClassFile<'_>, before: Option<Vec<u32>>) -> Numbering<'_> {
+        let again = before.is_some();
+        Numbering { classes: self, policy: self.policy.class(class), before: before.unwrap_or_default().into_iter(), again }
     }
 
     /// What the VM gets to see of a class.
@@ -468,34 +570,6 @@ impl Classes {
         self.log.append(&Entry::NotCovered { name, reason });
     }
 
-    /// Enters a class in the log.
-    fn enter(
-        &self,
-        key: &(Box<str>, u64),
-        name: &str,
-        loader: &str,
-        hidden: bool,
-        bytes: &[u8],
-        woven: Option<&Woven>,
-    ) -> EntryId {
-        let methods: Vec<_> = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id, m.level)).collect();
-        let ids = methods.iter().map(|&(_, id, _)| id).collect();
-        let skipped = woven
-            .iter()
-            .flat_map(|w| &w.skipped)
-            .filter(|s| s.reason != SkipReason::Policy(policy::NOT_SELECTED))
-            .map(|s| (s.index, s.reason.to_string()))
-            .collect();
-        let entry = Entry::Class(ClassEntry { name, loader, hidden, bytes, methods, skipped });
-        // Under the lock, so that the number of an entry is its place in the log.
-        let mut known = crate::lock(&self.known);
-        self.log.append(&entry);
-        let id = known.ids.len() as EntryId;
-        known.ids.push(ids);
-        known.same.insert(key.clone(), id);
-        id
-    }
-
     /// A loader's tag and name. Loaders are told apart by tags, as their names need not differ.
     fn loader(&self, jni: Option<Jni>, loader: jobject) -> (i64, String) {
         let Some(jni) = jni.filter(|_| !loader.is_null()) else { return (0, String::new()) };
@@ -538,8 +612,7 @@ impl Classes {
     pub fn maps(&self, entry: &ClassEntry) -> Option<Woven> {
         let ids: Vec<u32> = entry.methods.iter().map(|&(_, id, _)| id).collect();
         let class = ClassFile::parse(entry.bytes).ok()?;
-        let numbering = Numbering { classes: self, policy: self.policy.class(&class), before: ids.into_iter(), again: true };
         let options = weave::Options { inherited_calls: self.inherited_calls(entry.loader), maps: true, ..self.options };
-        self.transform(&class, numbering, &options).ok()?
+        self.transform(&class, self.numbering(&class, Some(ids)), &options).ok()?
     }
 }

@@ -1,12 +1,13 @@
 //! The cprof agent: `java -agentpath:libcprof.so=OPTIONS`.
 //!
 //! This file holds what the VM calls by name. The rooms: [`options`]; [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the
-//! events; [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`hidden`],
-//! [`thread_fields`] and [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already;
+//! events; [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`ahead`] and [`image`],
+//! [`hidden`], [`thread_fields`] and [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already;
 //! [`memory`], [`refusals`] and [`faults`], what is done when something fails; [`runtime`], the Java classes that woven code calls;
 //! [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`directory`] and [`class_log`], where a recording lives;
 //! [`caches`], the simulation of method caches; [`facts`], [`stacks`] and [`dump`], how it becomes a profile.
 
+mod ahead;
 mod arena;
 mod attach;
 mod caches;
@@ -21,6 +22,7 @@ mod faults;
 mod flags;
 mod hidden;
 mod hooks;
+mod image;
 mod intrinsics;
 mod jni;
 mod jvmti;
@@ -45,6 +47,7 @@ use contexts::Contexts;
 use cprof_profile::recording::log::Entry;
 use directory::Directory;
 use dump::Pauses;
+use image::Image;
 use jni::Jni;
 use jni_sys::{_jobject, JNI_ERR, JNI_OK, JNI_TRUE, JNIEnv, JavaVM, jboolean, jclass, jint, jlong, jstring};
 use jvmti::Jvmti;
@@ -289,7 +292,18 @@ fn begin(
         started,
         feature,
     })));
-    hooks::enable(jvmti)
+    hooks::enable(jvmti)?;
+    weave_ahead(jvmti, feature);
+    Ok(())
+}
+
+/// Has the classes woven that every JVM loads, while this one goes on to prepare itself.
+fn weave_ahead(jvmti: Jvmti, feature: u32) {
+    let image = jvmti.system_property("java.home").and_then(|home| Image::open(&home, feature));
+    if let (Some(image), Some(agent)) = (image, Agent::get()) {
+        let ahead = agent.classes.ahead().clone();
+        ahead.begin(feature, move |name| image.class(name), move |bytes| agent.classes.weave_ahead(bytes));
+    }
 }
 
 /// The feature release of the JVM, if it is one that the agent knows.

@@ -78,7 +78,10 @@ fn launched(bench: &Bench, jdk: usize, jdks: usize) -> Vec<String> {
     orders.list();
     launch(bench, &orders, &out);
     let usual: BTreeSet<String> = said_by(&out).into_iter().collect();
-    let faults = faults::share(orders.listed(), jdk, jdks);
+    let listed = orders.listed();
+    // Or what is in it would be woven by the VM's thread, unnoticed.
+    assert!(listed.iter().any(|fault| fault.point == "weave ahead"), "the JDK's image cannot be read: {listed:?}");
+    let faults = faults::share(listed, jdk, jdks);
     assert!(faults.len() > 30, "{faults:?}");
     let one = |worker: usize, fault: &Fault| {
         let orders = Orders::new(&directory, &format!("orders-{worker}"));
