@@ -1,8 +1,13 @@
-//! The agent's memory. Rust ends a process in which an allocation fails; here that would be the program's. So some memory is set aside for the
+//! The agent's memory, apart from the JVM's. HotSpot takes its symbols from the C library's heap and puts the methods of a class in the order of
+//! their names' addresses (method.cpp, sort_methods), which is the order in which they are verified and classes are loaded for that: with the agent's
+//! memory in between, javac's classes called `loadClass` from other places, now and then.
+//!
+//! Rust ends a process in which an allocation fails; here that would be the program's. So some memory is set aside for the
 //! day when the process has none: it lasts for what is being done, and nothing that can wait is begun any more.
 
 use crate::faults;
-use std::alloc::{GlobalAlloc, Layout, System};
+use dlmalloc::GlobalDlmalloc;
+use std::alloc::{GlobalAlloc, Layout};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
@@ -18,13 +23,13 @@ const LITTLE: usize = 1 << 20;
 #[global_allocator]
 static HEAP: Heap = Heap { spare: AtomicPtr::new(null_mut()), taken: AtomicU64::new(0), short: AtomicBool::new(false) };
 
-/// The system's memory, and what was set aside.
+/// The agent's heap, and what was set aside.
 struct Heap {
     /// Null until the agent is loaded.
     spare: AtomicPtr<u8>,
     /// How many allocations are in the spare memory, in the upper half, and how many of its bytes are gone. The last one to go frees all.
     taken: AtomicU64,
-    /// The system had no memory.
+    /// The kernel had no memory.
     short: AtomicBool,
 }
 
@@ -57,21 +62,21 @@ pub fn is_short() -> bool {
     short
 }
 
-/// Whether the system has so many bytes now.
+/// Whether the kernel has so many bytes now.
 pub fn has(bytes: usize) -> bool {
     let Ok(layout) = Layout::from_size_align(bytes.max(1), 8) else { return false };
     // SAFETY: the size is not 0, and what is allocated is freed with the same layout.
     unsafe {
-        let memory = system(|| System.alloc(layout));
+        let memory = ours(|| GlobalDlmalloc.alloc(layout));
         if memory.is_null() {
             return false;
         }
-        System.dealloc(memory, layout);
+        GlobalDlmalloc.dealloc(memory, layout);
     }
     true
 }
 
-fn system(allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
+fn ours(allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
     if faults::memory_is_out() { null_mut() } else { allocate() }
 }
 
@@ -110,12 +115,12 @@ impl Heap {
     }
 }
 
-// SAFETY: memory is the system allocator's, or from the spare mapping: there each allocation has bytes of its own until the last of them all is
+// SAFETY: memory is from dlmalloc, or from the spare mapping: there each allocation has bytes of its own until the last of them all is
 // freed. Nothing here unwinds.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
-        let memory = system(|| unsafe { System.alloc(layout) });
+        let memory = ours(|| unsafe { GlobalDlmalloc.alloc(layout) });
         if memory.is_null() { self.spare(layout) } else { memory }
     }
 
@@ -123,14 +128,14 @@ unsafe impl GlobalAlloc for Heap {
         if self.is_spare(memory) {
             self.give_back();
         } else {
-            // SAFETY: the caller's promise; it is the system's.
-            unsafe { System.dealloc(memory, layout) };
+            // SAFETY: the caller's promise; it is from there.
+            unsafe { GlobalDlmalloc.dealloc(memory, layout) };
         }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
-        let memory = system(|| unsafe { System.alloc_zeroed(layout) });
+        let memory = ours(|| unsafe { GlobalDlmalloc.alloc_zeroed(layout) });
         if !memory.is_null() {
             return memory;
         }
@@ -144,8 +149,8 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !self.is_spare(memory) {
-            // SAFETY: the caller's promise; it is the system's.
-            let larger = system(|| unsafe { System.realloc(memory, layout, size) });
+            // SAFETY: the caller's promise; it is from there.
+            let larger = ours(|| unsafe { GlobalDlmalloc.realloc(memory, layout, size) });
             if !larger.is_null() {
                 return larger;
             }

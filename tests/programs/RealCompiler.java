@@ -1,5 +1,6 @@
 // Shows: a real program: javac compiles a class in memory; its parser and its code generator are counted.
 // alone
+// needs: jdk.compiler
 // timing: java. jdk. sun.
 // only: com.sun.tools.javac.parser.JavacParser.parseCompilationUnit
 // roots: com.sun.tools.javac.jvm.Gen.genClass

@@ -13,6 +13,8 @@ const ALLOWED_GAPS: &[&str] =
 const FLIGHT_RECORDER: &str = "added by the JVM's flight recorder";
 const ADDED: &[&str] = &["begin", "end", "commit", "isEnabled", "shouldCommit"];
 
+/// JVMs at a time.
+const WORKERS: usize = 2;
 /// Programs in one JVM. More save starting JVMs, but a JVM takes longer to set a breakpoint the more there are.
 const TOGETHER: usize = 6;
 
@@ -83,23 +85,30 @@ impl Outcome {
     }
 }
 
-/// Compares programs on every JDK, each JDK on a thread of its own, in all modes.
+/// Compares programs on every JDK, each JDK on a thread of its own, or on two if it is the only one; in all modes, or in those of
+/// `CPROF_TEST_MODES=interpreter,default`.
 pub fn everywhere(benches: &[Bench], programs: impl Fn(&Bench) -> Vec<Program> + Sync) -> Outcome {
+    let chosen = std::env::var("CPROF_TEST_MODES").ok();
+    let is_chosen = |mode: &&Mode| chosen.as_ref().is_none_or(|chosen| chosen.split(',').any(|name| name == mode.name));
+    let modes: Vec<&Mode> = MODES.iter().filter(is_chosen).collect();
+    let threads = WORKERS.div_ceil(benches.len());
     let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
-        let programs = &programs;
-        let running: Vec<_> = benches.iter().map(|bench| scope.spawn(move || all(bench, &programs(bench), MODES))).collect();
+        let (programs, modes) = (&programs, &modes[..]);
+        let shares = benches.iter().flat_map(|bench| (0..threads).map(move |share| (bench, share)));
+        let running: Vec<_> =
+            shares.map(|(bench, share)| scope.spawn(move || compare(bench, &programs(bench), modes, (share, threads)))).collect();
         running.into_iter().map(|thread| thread.join().expect("the comparison itself failed, see above")).collect()
     });
     outcomes.into_iter().fold(Outcome::default(), Outcome::and)
 }
 
-/// Compares programs on one JDK, in some modes.
-fn all(bench: &Bench, programs: &[Program], modes: &[Mode]) -> Outcome {
+/// Compares every `of`-th group of programs on one JDK, in some modes.
+fn compare(bench: &Bench, programs: &[Program], modes: &[&Mode], (share, of): (usize, usize)) -> Outcome {
     let mut outcome = Outcome::default();
     let (alone, together): (Vec<&Program>, Vec<&Program>) = programs.iter().partition(|p| p.alone);
     let mut groups: Vec<Vec<&Program>> = together.chunks(TOGETHER).map(<[_]>::to_vec).collect();
     groups.extend(alone.into_iter().map(|p| vec![p]));
-    for group in groups {
+    for group in groups.into_iter().skip(share).step_by(of) {
         let comparable = group.iter().any(|p| !p.self_checking);
         let truth = comparable.then(|| bench.oracle(&group, &["-Xint"]));
         let plain = bench.plain(&group, &[]);

@@ -13,6 +13,8 @@ pub struct Jdk {
     pub version: String,
     /// Its directory.
     pub home: PathBuf,
+    /// The modules of its run-time image.
+    pub modules: Vec<String>,
 }
 
 impl Jdk {
@@ -31,9 +33,11 @@ impl Jdk {
             return None;
         }
         let release = std::fs::read_to_string(home.join("release")).ok()?;
-        let version = release.lines().find_map(|l| l.strip_prefix("JAVA_VERSION="))?.trim_matches('"').to_owned();
+        let value = |key: &str| release.lines().find_map(|l| l.strip_prefix(key)).map(|value| value.trim_matches('"'));
+        let version = value("JAVA_VERSION=")?.to_owned();
+        let modules = value("MODULES=")?.split(' ').map(str::to_owned).collect();
         let feature = version.split(['.', '-', '+']).next()?.parse().ok()?;
-        Some(Jdk { feature, version, home })
+        Some(Jdk { feature, version, home, modules })
     }
 }
 

@@ -7,12 +7,14 @@
 //! // only: C.m                      the main root, instead of <program>.measured
 //! // timing: C.m D.n                prefixes of methods whose bytecodes and callees depend on timing
 //! // alone                          needs a JVM of its own
+//! // needs: jdk.compiler             a module that not every run-time image has
 //! // self-checking                  not comparable between runs; its own `expect:` lines on stderr hold for that run
 //! // exit: 3                        exit code
 //! // not-run                        no program by itself
 //! ```
 
 use crate::OrFail;
+use crate::jdk::Jdk;
 use crate::tree::Counts;
 use std::path::{Path, PathBuf};
 
@@ -84,6 +86,8 @@ pub struct Program {
     pub path: PathBuf,
     /// The oldest JDK that can run it.
     pub feature: u32,
+    /// A module that not every run-time image has.
+    pub needs: Option<String>,
     /// `Class.method` of the methods whose extents are counted.
     pub roots: Vec<String>,
     /// What must come out.
@@ -119,6 +123,7 @@ impl Program {
             name,
             path: path.to_owned(),
             feature,
+            needs: all("needs:").next().map(str::to_owned),
             roots,
             expectations: all("expect:").map(Expectation::parse).collect(),
             timing: all("timing:").flat_map(str::split_whitespace).map(str::to_owned).collect(),
@@ -158,9 +163,11 @@ fn java_files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// All programs for a JDK of that version, by name. `CPROF_TEST_PROGRAMS=Loops,Wide` chooses.
-pub fn all(feature: u32) -> Vec<Program> {
-    chosen(sources(feature))
+/// All programs for a JDK, by name. `CPROF_TEST_PROGRAMS=Loops,Wide` chooses.
+pub fn all(jdk: &Jdk) -> Vec<Program> {
+    let mut programs = chosen(sources(jdk.feature));
+    programs.retain(|p| p.needs.as_ref().is_none_or(|module| jdk.modules.contains(module)));
+    programs
 }
 
 /// The programs that use libraries from Maven Central; `CPROF_TEST_PROGRAMS` chooses.

@@ -11,7 +11,7 @@ const PROGRAMS: &[&str] = &["ImplicitExceptions", "Recursion", "Finally", "Rethr
 #[test]
 fn five_runs_are_identical_below_main() {
     for bench in run::benches() {
-        for program in program::all(bench.jdk.feature).iter().filter(|p| PROGRAMS.contains(&p.name.as_str())) {
+        for program in program::all(&bench.jdk).iter().filter(|p| PROGRAMS.contains(&p.name.as_str())) {
             let reports: Vec<Report> = (0..RUNS).map(|run| counted(&bench, &program.name, run)).collect();
             // Which thread of the JVM first asks for an identity hash code is a race at its start (docs/exactness.md), and some
             // tables of the JDK are ordered by such hash codes.

@@ -5,7 +5,7 @@ use cprof_tests::{build, compare, program, run};
 
 #[test]
 fn every_context_is_counted_as_the_oracle_counts_it() {
-    compare::everywhere(&run::benches(), |bench| program::all(bench.jdk.feature)).assert();
+    compare::everywhere(&run::benches(), |bench| program::all(&bench.jdk)).assert();
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn counted(bench: &Bench, program: &program::Program, options: &str) -> Report {
 #[test]
 fn what_ran_outside_the_roots_stays_outside_when_there_is_no_room() {
     for bench in run::benches() {
-        for program in program::all(bench.jdk.feature).iter().filter(|p| PROGRAMS.contains(&p.name.as_str())) {
+        for program in program::all(&bench.jdk).iter().filter(|p| PROGRAMS.contains(&p.name.as_str())) {
             let whole = counted(&bench, program, "");
             let folded = counted(&bench, program, ",max-nodes=1");
             let name = format!("{} on {}", program.name, bench.jdk.feature);

@@ -9,7 +9,7 @@ const STEADY: &[&str] = &["Finally", "Generated", "Leaves", "Loops", "Recursion"
 #[test]
 fn the_oracle_counts_what_was_counted_by_hand_with_and_without_compilers() {
     for bench in run::benches() {
-        let programs = program::all(bench.jdk.feature);
+        let programs = program::all(&bench.jdk);
         for program in programs.iter().filter(|p| STEADY.contains(&p.name.as_str())) {
             let interpreted = bench.oracle(&[program], &["-Xint"]);
             for e in &program.expectations {
