@@ -1,27 +1,29 @@
 //! Every class on its way into the VM: woven, numbered, and entered in the class log.
 
+mod leave;
+mod loaders;
+mod prepare;
+
 use crate::ahead::Ahead;
 use crate::arena::Arena;
 use crate::attach::events::Events;
-use crate::attach::leftovers::{HiddenClass, Leftover, WovenFor, WovenMethod};
+use crate::attach::leftovers::HiddenClass;
 use crate::attach::sight::Sight;
 use crate::class_log::ClassLog;
 use crate::colours::Colours;
 use crate::jni::Jni;
 use crate::jvmti::Jvmti;
 use crate::options::Options;
-use crate::policy::{self, ClassPolicy, Policy};
-use crate::{faults, intrinsics, memory, message, runtime, seeds, thread_fields};
+use crate::policy::Policy;
+use crate::{faults, intrinsics, memory, message, runtime, seeds};
 use cprof_instrument::Level;
-use cprof_instrument::abi;
-use cprof_instrument::classfile::{ClassFile, Method};
-use cprof_instrument::weave::{self, SkipReason, Treatment, Weaver, Woven};
-use cprof_profile::recording::Log;
-use cprof_profile::recording::log::{self, ClassEntry, Entry};
+use cprof_instrument::classfile::ClassFile;
+use cprof_instrument::weave::{self, Woven};
+use cprof_profile::recording::log::Entry;
 use jni_sys::{jclass, jobject};
-use rustc_hash::{FxHashMap, FxHasher};
-use std::cell::RefCell;
-use std::hash::{Hash, Hasher};
+use loaders::{APP_LOADER, Loaders, PLATFORM_LOADER};
+use prepare::{Key, Prepared, changed, key};
+use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -30,10 +32,6 @@ const FIRST_CLASS_TAG: i64 = 1 << 32;
 
 /// At launch nothing can be counted without these: they hold what woven code calls, where contexts are kept, and where counting begins.
 const ESSENTIAL: [&str; 3] = ["java/lang/Object", "java/lang/Thread", "java/lang/System"];
-
-/// Names of the JDK's own loaders.
-const APP_LOADER: &str = "app";
-const PLATFORM_LOADER: &str = "platform";
 
 /// The number of a class in the class log.
 pub type EntryId = u32;
@@ -54,7 +52,7 @@ pub struct Classes {
     /// At launch: those that every JVM loads.
     ahead: Arc<Ahead<Prepared>>,
     known: Mutex<Known>,
-    loaders: Mutex<Vec<String>>,
+    loaders: Loaders,
     /// In a running JVM: those that are woven after they are loaded.
     events: Events,
     /// In a running JVM: for the answer to the attach.
@@ -79,30 +77,6 @@ struct Known {
     intrinsic: FxHashMap<Box<str>, Vec<(String, String)>>,
 }
 
-/// By name and content: a class that is defined again, by another loader for instance, has the same methods.
-type Key = (Box<str>, u64);
-
-/// A class that is not known yet, woven.
-pub struct Prepared {
-    key: Key,
-    outcome: Result<Option<Woven>, String>,
-    /// Why not all of its methods are covered.
-    adds_methods: Option<&'static str>,
-    /// Its record in the class log.
-    record: Vec<u8>,
-}
-
-fn key(class: &ClassFile) -> Key {
-    let mut hasher = FxHasher::default();
-    class.bytes.hash(&mut hasher);
-    (Box::from(&*class.name_str()), hasher.finish())
-}
-
-/// The bytes that the VM uses instead, if there is a difference.
-fn changed(woven: Option<Woven>, length: usize) -> Option<Vec<u8>> {
-    woven.filter(|woven| !woven.methods.is_empty() || woven.bytes.len() != length).map(|woven| woven.bytes)
-}
-
 /// How a class comes to be woven.
 #[derive(Debug, Clone, Copy)]
 enum Coming {
@@ -112,38 +86,6 @@ enum Coming {
     Changed,
     /// It is defined as a hidden class.
     Hidden,
-}
-
-thread_local! {
-    static WEAVER: RefCell<Weaver> = RefCell::new(Weaver::new());
-}
-
-/// Hands out ids while a class is woven, or the ids it had before.
-struct Numbering<'a> {
-    classes: &'a Classes,
-    policy: ClassPolicy<'a>,
-    before: std::vec::IntoIter<u32>,
-    again: bool,
-}
-
-impl weave::Policy for Numbering<'_> {
-    fn treat(&mut self, class: &ClassFile<'_>, method: &Method<'_>) -> Result<Treatment, &'static str> {
-        self.policy.treat(class, method)
-    }
-
-    fn adds_methods(&self) -> bool {
-        self.classes.sight.is_none()
-    }
-
-    /// An id's low bits are its colour.
-    fn id(&mut self, method: &Method<'_>, counters: u16, leaf: bool) -> Option<u32> {
-        if self.again {
-            return self.before.next();
-        }
-        let id = crate::lock(&self.classes.colours).id(method);
-        let code_length = method.code_length()?;
-        (id < abi::MAX_METHODS && self.classes.arena.add_method(id, counters, leaf, code_length)).then_some(id)
-    }
 }
 
 impl Classes {
@@ -175,7 +117,7 @@ impl Classes {
             colours: Mutex::default(),
             ahead: Arc::default(),
             known: Mutex::default(),
-            loaders: Mutex::default(),
+            loaders: Loaders::default(),
             events: Events::default(),
             gaps: Mutex::default(),
             hidden: Mutex::default(),
@@ -290,7 +232,7 @@ impl Classes {
         if !self.may_weave(&name) {
             return (None, None);
         }
-        let (object, (tag, loader)) = (loader, self.loader(jni, loader));
+        let (object, (tag, loader)) = (loader, self.loaders.tag_and_name(self.jvmti, jni, loader));
         if let (Some(sight), Some(jni)) = (&self.sight, jni)
             && tag != 0
             && !sight.sees(self.jvmti, jni, object, tag)
@@ -313,7 +255,7 @@ impl Classes {
         };
         let (woven, entry) = match before {
             Some((entry, ids)) => {
-                let woven = self.transform(&class, self.numbering(&class, Some(ids)), &options);
+                let woven = self.weave_again(&class, ids, &options);
                 (woven.unwrap_or_else(|why| self.stays(&name, &why)), entry)
             }
             None => self.enter(self.prepare(&class, &loader, hidden, &options)),
@@ -348,15 +290,6 @@ impl Classes {
         None
     }
 
-    /// Weaves a class of the boot loader's before the VM loads it. `None`: that must wait.
-    pub fn weave_ahead(&self, bytes: &[u8]) -> Option<Prepared> {
-        let class = ClassFile::parse(bytes).ok()?;
-        if self.deterministic && seeds::fix(&class).is_some() {
-            return None;
-        }
-        Some(self.prepare(&class, "", false, &weave::Options { inherited_calls: false, ..self.options }))
-    }
-
     /// What was woven ahead.
     pub fn ahead(&self) -> &Arc<Ahead<Prepared>> {
         &self.ahead
@@ -371,25 +304,6 @@ impl Classes {
         let (woven, entry) = self.enter(prepared);
         crate::lock(&self.known).by_name.insert((0, name.into()), entry);
         Some(changed(woven, bytes.len()))
-    }
-
-    /// Weaves a class that is not known yet.
-    fn prepare(&self, class: &ClassFile<'_>, loader: &str, hidden: bool, options: &weave::Options) -> Prepared {
-        crate::lock(&self.colours).note_calls(class);
-        let outcome = self.transform(class, self.numbering(class, None), options);
-        let woven = outcome.as_ref().ok().and_then(Option::as_ref);
-        let skipped = woven
-            .iter()
-            .flat_map(|w| &w.skipped)
-            .filter(|s| s.reason != SkipReason::Policy(policy::NOT_SELECTED))
-            .map(|s| (s.index, s.reason.to_string()))
-            .collect();
-        let methods = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id, m.level)).collect();
-        let key = key(class);
-        let mut record = Vec::with_capacity(class.bytes.len() + 1024);
-        let entry = ClassEntry { name: &key.0, loader, hidden, bytes: class.bytes, methods, skipped };
-        log::encode(&Entry::Class(entry), &mut record);
-        Prepared { adds_methods: self.policy.adds_methods(class), key, outcome, record }
     }
 
     /// Enters a class in the log.
@@ -407,42 +321,6 @@ impl Classes {
         known.ids.push(ids);
         known.same.insert(key, id);
         (woven, id)
-    }
-
-    /// `before`: the ids that its methods have.
-    fn numbering(&self, class: &ClassFile<'_>, before: Option<Vec<u32>>) -> Numbering<'_> {
-        let again = before.is_some();
-        Numbering { classes: self, policy: self.policy.class(class), before: before.unwrap_or_default().into_iter(), again }
-    }
-
-    /// What the VM gets to see of a class.
-    fn transform(
-        &self,
-        class: &ClassFile<'_>,
-        mut numbering: Numbering,
-        options: &weave::Options,
-    ) -> Result<Option<Woven>, String> {
-        let wider = if self.sight.is_none() && class.name() == b"java/lang/Thread" {
-            Some(thread_fields::add(class.bytes).ok_or("its fields cannot be found; cprof cannot keep contexts in it")?)
-        } else {
-            None
-        };
-        let weave = || {
-            faults::pass("weaver");
-            // A weaver that panicked is not used again.
-            let mut weaver = WEAVER.try_with(RefCell::take).unwrap_or_default();
-            let woven = match &wider {
-                Some(bytes) => weaver.weave(bytes, options, &mut numbering),
-                None => weaver.weave_parsed(class, options, &mut numbering),
-            };
-            let _ = WEAVER.try_with(|place| place.replace(weaver));
-            woven
-        };
-        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(weave)) {
-            Ok(Ok(woven)) => Ok(woven),
-            Ok(Err(error)) => Err(format!("the class file cannot be changed: {error}")),
-            Err(_) => Err("internal error of cprof while it was changed; please report it with the class file".to_owned()),
-        }
     }
 
     /// Keeps which methods of a class lost their intrinsics' bodies to weaving.
@@ -474,75 +352,8 @@ impl Classes {
 
     /// Whether a loader finds the runtime class; asks it if nobody has.
     pub fn asks(&self, jni: Jni, loader: jobject) -> bool {
-        let (tag, _) = self.loader(Some(jni), loader);
+        let (tag, _) = self.loaders.tag_and_name(self.jvmti, Some(jni), loader);
         self.sight.as_ref().is_none_or(|sight| sight.sees(self.jvmti, jni, loader, tag))
-    }
-
-    fn weaves_for(&self) -> WovenFor {
-        WovenFor { sites: self.options.sites, caches: self.options.caches }
-    }
-
-    /// The hidden classes of this run that are still there: nothing can change them back. `None`: what they are is not known any more.
-    pub fn leave(&self, jni: Jni) -> Option<Vec<Leftover>> {
-        faults::pass("leftovers");
-        let bytes = self.log.records();
-        let log = Log::read(&bytes);
-        let hidden = std::mem::take(&mut *crate::lock(&self.hidden));
-        let alive = hidden.into_iter().filter_map(|hidden| {
-            jni.forget(jni.watched(hidden.class)?);
-            Some(hidden)
-        });
-        let leftovers = alive.map(|HiddenClass { class, entry, woven_for }| {
-            let logged = log.classes.get(entry as usize)?;
-            let methods = logged.methods.iter().map(|&(index, id, level)| {
-                let (counters, leaf, length) = self.arena.method(id);
-                WovenMethod { index, id, level, counters, leaf, length }
-            });
-            Some(Leftover {
-                class,
-                name: logged.name.to_owned(),
-                loader: logged.loader.to_owned(),
-                bytes: logged.bytes.to_vec(),
-                methods: methods.collect(),
-                skipped: logged.skipped.clone(),
-                woven_for,
-            })
-        });
-        leftovers.collect()
-    }
-
-    /// Takes over a hidden class of an earlier run: its methods keep their ids.
-    pub fn adopt(&self, jni: Jni, left: &Leftover) {
-        faults::pass("adopt");
-        let Some(class) = jni.watched(left.class) else { return };
-        let methods: Vec<_> = left.methods.iter().map(|m| (m.index, m.id, m.level)).collect();
-        let entered = left.methods.iter().all(|m| self.arena.add_method(m.id, m.counters, m.leaf, m.length));
-        let mut known = crate::lock(&self.known);
-        let entry = known.ids.len() as EntryId;
-        let ids = methods.iter().map(|&(_, id, _)| id).collect();
-        left.methods.iter().for_each(|m| crate::lock(&self.colours).reserve(m.id));
-        self.log.append(&Entry::Class(ClassEntry {
-            name: &left.name,
-            loader: &left.loader,
-            hidden: true,
-            bytes: &left.bytes,
-            methods,
-            skipped: left.skipped.clone(),
-        }));
-        known.ids.push(ids);
-        drop(known);
-        if !entered {
-            self.not_covered(&left.name, "a hidden class of an earlier attach for which the method table had no room");
-        }
-        if left.woven_for != self.weaves_for() {
-            let reason = "a hidden class that was woven for an earlier attach with other options: its call sites (sites=) and returns to \
-                              it (cache=) are not told apart";
-            self.not_covered(&left.name, reason);
-        }
-        // Without the tag its active frames count whole.
-        let _ = self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry));
-        crate::lock(&self.hidden).push(HiddenClass { class: left.class, entry, woven_for: left.woven_for });
-        jni.forget(class);
     }
 
     /// Whether a class is a hidden one that was woven.
@@ -570,31 +381,6 @@ impl Classes {
         self.log.append(&Entry::NotCovered { name, reason });
     }
 
-    /// A loader's tag and name. Loaders are told apart by tags, as their names need not differ.
-    fn loader(&self, jni: Option<Jni>, loader: jobject) -> (i64, String) {
-        let Some(jni) = jni.filter(|_| !loader.is_null()) else { return (0, String::new()) };
-        let mut names = crate::lock(&self.loaders);
-        match self.jvmti.tag(loader) {
-            Ok(tag) if tag > 0 => (tag, names.get(tag as usize - 1).cloned().unwrap_or_default()),
-            _ => {
-                let tag = names.len() as i64 + 1;
-                let class = jni.class_of(loader);
-                let signature = self.jvmti.class_signature(class).unwrap_or_default();
-                jni.forget(class);
-                let class = signature.trim_start_matches('L').trim_end_matches(';').replace('/', ".");
-                let name = match class.as_str() {
-                    "jdk.internal.loader.ClassLoaders$AppClassLoader" => APP_LOADER.to_owned(),
-                    "jdk.internal.loader.ClassLoaders$PlatformClassLoader" => PLATFORM_LOADER.to_owned(),
-                    _ => format!("{class}@{tag}"),
-                };
-                names.push(name.clone());
-                // Without a tag the loader gets a new name for each class, which only costs clarity.
-                let _ = self.jvmti.set_tag(loader, tag);
-                (tag, name)
-            }
-        }
-    }
-
     /// The entry of a loaded class, if it is in the log.
     pub fn entry_of(&self, class: jclass) -> Option<EntryId> {
         let tag = self.jvmti.tag(class).ok()?;
@@ -606,13 +392,5 @@ impl Classes {
         let signature = self.jvmti.class_signature(class).ok()?;
         let name = signature.strip_prefix('L')?.strip_suffix(';')?;
         crate::lock(&self.known).by_name.get(&(tag, Box::from(name))).copied()
-    }
-
-    /// Weaves a logged class once more, to learn where its bytecodes went: per method, as in [`weave::WovenMethod::map`].
-    pub fn maps(&self, entry: &ClassEntry) -> Option<Woven> {
-        let ids: Vec<u32> = entry.methods.iter().map(|&(_, id, _)| id).collect();
-        let class = ClassFile::parse(entry.bytes).ok()?;
-        let options = weave::Options { inherited_calls: self.inherited_calls(entry.loader), maps: true, ..self.options };
-        self.transform(&class, self.numbering(&class, Some(ids)), &options).ok()?
     }
 }

@@ -1,0 +1,78 @@
+//! From one attach to the next: hidden classes stay woven when the agent leaves, as nothing can change them back, and are taken over when it
+//! comes again.
+
+use super::{Classes, EntryId, FIRST_CLASS_TAG};
+use crate::attach::leftovers::{HiddenClass, Leftover, WovenFor, WovenMethod};
+use crate::jni::Jni;
+use crate::{faults, lock};
+use cprof_profile::recording::Log;
+use cprof_profile::recording::log::{ClassEntry, Entry};
+
+impl Classes {
+    pub(super) fn weaves_for(&self) -> WovenFor {
+        WovenFor { sites: self.options.sites, caches: self.options.caches }
+    }
+
+    /// The hidden classes of this run that are still there: nothing can change them back. `None`: what they are is not known any more.
+    pub fn leave(&self, jni: Jni) -> Option<Vec<Leftover>> {
+        faults::pass("leftovers");
+        let bytes = self.log.records();
+        let log = Log::read(&bytes);
+        let hidden = std::mem::take(&mut *lock(&self.hidden));
+        let alive = hidden.into_iter().filter_map(|hidden| {
+            jni.forget(jni.watched(hidden.class)?);
+            Some(hidden)
+        });
+        let leftovers = alive.map(|HiddenClass { class, entry, woven_for }| {
+            let logged = log.classes.get(entry as usize)?;
+            let methods = logged.methods.iter().map(|&(index, id, level)| {
+                let (counters, leaf, length) = self.arena.method(id);
+                WovenMethod { index, id, level, counters, leaf, length }
+            });
+            Some(Leftover {
+                class,
+                name: logged.name.to_owned(),
+                loader: logged.loader.to_owned(),
+                bytes: logged.bytes.to_vec(),
+                methods: methods.collect(),
+                skipped: logged.skipped.clone(),
+                woven_for,
+            })
+        });
+        leftovers.collect()
+    }
+
+    /// Takes over a hidden class of an earlier run: its methods keep their ids.
+    pub fn adopt(&self, jni: Jni, left: &Leftover) {
+        faults::pass("adopt");
+        let Some(class) = jni.watched(left.class) else { return };
+        let methods: Vec<_> = left.methods.iter().map(|m| (m.index, m.id, m.level)).collect();
+        let entered = left.methods.iter().all(|m| self.arena.add_method(m.id, m.counters, m.leaf, m.length));
+        let mut known = lock(&self.known);
+        let entry = known.ids.len() as EntryId;
+        let ids = methods.iter().map(|&(_, id, _)| id).collect();
+        left.methods.iter().for_each(|m| lock(&self.colours).reserve(m.id));
+        self.log.append(&Entry::Class(ClassEntry {
+            name: &left.name,
+            loader: &left.loader,
+            hidden: true,
+            bytes: &left.bytes,
+            methods,
+            skipped: left.skipped.clone(),
+        }));
+        known.ids.push(ids);
+        drop(known);
+        if !entered {
+            self.not_covered(&left.name, "a hidden class of an earlier attach for which the method table had no room");
+        }
+        if left.woven_for != self.weaves_for() {
+            let reason = "a hidden class that was woven for an earlier attach with other options: its call sites (sites=) and returns to \
+                              it (cache=) are not told apart";
+            self.not_covered(&left.name, reason);
+        }
+        // Without the tag its active frames count whole.
+        let _ = self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry));
+        lock(&self.hidden).push(HiddenClass { class: left.class, entry, woven_for: left.woven_for });
+        jni.forget(class);
+    }
+}

@@ -1,0 +1,152 @@
+//! Weaving a class, whoever asks for it: the VM that loads it, or the agent ahead of that.
+
+use super::Classes;
+use crate::policy::{self, ClassPolicy};
+use crate::{faults, lock, seeds, thread_fields};
+use cprof_instrument::abi;
+use cprof_instrument::classfile::{ClassFile, Method};
+use cprof_instrument::weave::{self, SkipReason, Treatment, Weaver, Woven};
+use cprof_profile::recording::log::{self, ClassEntry, Entry};
+use rustc_hash::FxHasher;
+use std::cell::RefCell;
+use std::hash::{Hash, Hasher};
+
+/// By name and content: a class that is defined again, by another loader for instance, has the same methods.
+pub(super) type Key = (Box<str>, u64);
+
+/// A class that is not known yet, woven.
+pub struct Prepared {
+    pub(super) key: Key,
+    pub(super) outcome: Result<Option<Woven>, String>,
+    /// Why not all of its methods are covered.
+    pub(super) adds_methods: Option<&'static str>,
+    /// Its record in the class log.
+    pub(super) record: Vec<u8>,
+}
+
+pub(super) fn key(class: &ClassFile) -> Key {
+    let mut hasher = FxHasher::default();
+    class.bytes.hash(&mut hasher);
+    (Box::from(&*class.name_str()), hasher.finish())
+}
+
+/// The bytes that the VM uses instead, if there is a difference.
+pub(super) fn changed(woven: Option<Woven>, length: usize) -> Option<Vec<u8>> {
+    woven.filter(|woven| !woven.methods.is_empty() || woven.bytes.len() != length).map(|woven| woven.bytes)
+}
+
+thread_local! {
+    static WEAVER: RefCell<Weaver> = RefCell::new(Weaver::new());
+}
+
+/// Hands out ids while a class is woven, or the ids it had before.
+struct Numbering<'a> {
+    classes: &'a Classes,
+    policy: ClassPolicy<'a>,
+    before: std::vec::IntoIter<u32>,
+    again: bool,
+}
+
+impl weave::Policy for Numbering<'_> {
+    fn treat(&mut self, class: &ClassFile<'_>, method: &Method<'_>) -> Result<Treatment, &'static str> {
+        self.policy.treat(class, method)
+    }
+
+    fn adds_methods(&self) -> bool {
+        self.classes.sight.is_none()
+    }
+
+    /// An id's low bits are its colour.
+    fn id(&mut self, method: &Method<'_>, counters: u16, leaf: bool) -> Option<u32> {
+        if self.again {
+            return self.before.next();
+        }
+        let id = lock(&self.classes.colours).id(method);
+        let code_length = method.code_length()?;
+        (id < abi::MAX_METHODS && self.classes.arena.add_method(id, counters, leaf, code_length)).then_some(id)
+    }
+}
+
+impl Classes {
+    /// Weaves a class of the boot loader's before the VM loads it. `None`: that must wait.
+    pub fn weave_ahead(&self, bytes: &[u8]) -> Option<Prepared> {
+        let class = ClassFile::parse(bytes).ok()?;
+        if self.deterministic && seeds::fix(&class).is_some() {
+            return None;
+        }
+        Some(self.prepare(&class, "", false, &weave::Options { inherited_calls: false, ..self.options }))
+    }
+
+    /// Weaves a class that is not known yet.
+    pub(super) fn prepare(&self, class: &ClassFile<'_>, loader: &str, hidden: bool, options: &weave::Options) -> Prepared {
+        lock(&self.colours).note_calls(class);
+        let outcome = self.transform(class, self.numbering(class, None), options);
+        let woven = outcome.as_ref().ok().and_then(Option::as_ref);
+        let skipped = woven
+            .iter()
+            .flat_map(|w| &w.skipped)
+            .filter(|s| s.reason != SkipReason::Policy(policy::NOT_SELECTED))
+            .map(|s| (s.index, s.reason.to_string()))
+            .collect();
+        let methods = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id, m.level)).collect();
+        let key = key(class);
+        let mut record = Vec::with_capacity(class.bytes.len() + 1024);
+        let entry = ClassEntry { name: &key.0, loader, hidden, bytes: class.bytes, methods, skipped };
+        log::encode(&Entry::Class(entry), &mut record);
+        Prepared { adds_methods: self.policy.adds_methods(class), key, outcome, record }
+    }
+
+    /// Weaves a class whose methods have ids.
+    pub(super) fn weave_again(
+        &self,
+        class: &ClassFile<'_>,
+        ids: Vec<u32>,
+        options: &weave::Options,
+    ) -> Result<Option<Woven>, String> {
+        self.transform(class, self.numbering(class, Some(ids)), options)
+    }
+
+    /// `before`: the ids that its methods have.
+    fn numbering(&self, class: &ClassFile<'_>, before: Option<Vec<u32>>) -> Numbering<'_> {
+        let again = before.is_some();
+        Numbering { classes: self, policy: self.policy.class(class), before: before.unwrap_or_default().into_iter(), again }
+    }
+
+    /// What the VM gets to see of a class.
+    fn transform(
+        &self,
+        class: &ClassFile<'_>,
+        mut numbering: Numbering,
+        options: &weave::Options,
+    ) -> Result<Option<Woven>, String> {
+        let wider = if self.sight.is_none() && class.name() == b"java/lang/Thread" {
+            Some(thread_fields::add(class.bytes).ok_or("its fields cannot be found; cprof cannot keep contexts in it")?)
+        } else {
+            None
+        };
+        let weave = || {
+            faults::pass("weaver");
+            // A weaver that panicked is not used again.
+            let mut weaver = WEAVER.try_with(RefCell::take).unwrap_or_default();
+            let woven = match &wider {
+                Some(bytes) => weaver.weave(bytes, options, &mut numbering),
+                None => weaver.weave_parsed(class, options, &mut numbering),
+            };
+            let _ = WEAVER.try_with(|place| place.replace(weaver));
+            woven
+        };
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(weave)) {
+            Ok(Ok(woven)) => Ok(woven),
+            Ok(Err(error)) => Err(format!("the class file cannot be changed: {error}")),
+            Err(_) => Err("internal error of cprof while it was changed; please report it with the class file".to_owned()),
+        }
+    }
+
+    /// Weaves a logged class once more, to learn where its bytecodes went: per method, as in [`weave::WovenMethod::map`].
+    pub fn maps(&self, entry: &ClassEntry) -> Option<Woven> {
+        let ids: Vec<u32> = entry.methods.iter().map(|&(_, id, _)| id).collect();
+        let class = ClassFile::parse(entry.bytes).ok()?;
+        let options = weave::Options { inherited_calls: self.inherited_calls(entry.loader), maps: true, ..self.options };
+        self.weave_again(&class, ids, &options).ok()?
+    }
+}
