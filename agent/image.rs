@@ -8,6 +8,8 @@ use std::ops::RangeInclusive;
 /// Feature releases whose library has the functions below as they are declared here (jimage.hpp).
 const KNOWN: RangeInclusive<u32> = 17..=25;
 const MODULE: &CStr = c"java.base";
+/// A class that is in every image.
+const FIRST: &str = "java/lang/Object";
 /// The functions take a version and do not look at it.
 const VERSION: &CStr = c"9.0";
 /// No class file is larger; a size beyond is none that the library means.
@@ -24,11 +26,13 @@ pub struct Image {
     get: Get,
 }
 
-// SAFETY: the library reads a mapping that never changes, and its functions may be called from any thread (the VM's call them from all).
+// SAFETY: the library reads a mapping that never changes, and its functions may be called from any thread once it is prepared (`open`); the VM's
+// threads do so.
 unsafe impl Send for Image {}
 
 impl Image {
-    /// The image of the JDK at `home`, of this feature release; `None` where it has none, as when it was built but not linked.
+    /// The image of the JDK at `home`, of this feature release; `None` where it has none, as when it was built but not linked. To be called while the
+    /// VM loads no classes: when it loads its agents.
     pub fn open(home: &str, feature: u32) -> Option<Image> {
         if !KNOWN.contains(&feature) {
             return None;
@@ -53,7 +57,13 @@ impl Image {
             let (find, get) = (transmute::<*mut c_void, Find>(find), transmute::<*mut c_void, Get>(get));
             let mut error = 0;
             let image = open(modules.as_ptr(), &mut error);
-            (!image.is_null()).then_some(Image { image, find, get })
+            if image.is_null() {
+                return None;
+            }
+            let image = Image { image, find, get };
+            // The first class that is compressed (jlink --compress) has the library prepare itself for that, which only one thread at a time may do
+            // (imageDecompressor.cpp, image_decompressor_init): this one, which the VM waits for.
+            image.class(FIRST).map(|_| image)
         }
     }
 
