@@ -4,10 +4,10 @@
 //! a killed JVM leaves it behind. Space is allocated in the file before anything may touch it, so that a full file system is
 //! an error and never a SIGBUS: the rest of the arena then becomes private memory of the JVM.
 
-use crate::options::Options;
 use crate::{caches, faults, message};
 use cprof_instrument::abi::{self, flags, header};
 use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
+use cprof_profile::options::{Options, simulation};
 use cprof_profile::recording::Memory;
 use std::fs::File;
 use std::io;
@@ -56,7 +56,7 @@ impl Arena {
     /// No room for the reservation or for the first step.
     pub fn new(file: Option<File>, options: &Options) -> io::Result<Arena> {
         let soft_limit = abi::CHUNKS + options.max_memory.unwrap_or_else(default_memory);
-        let logged = caches::mode(&options.caches) == abi::caches::LOGGED;
+        let logged = simulation(&options.caches) == abi::caches::LOGGED;
         let first_step = if logged { FIRST_STEP_LOGGED } else { FIRST_STEP };
         let reserved = soft_limit.max(abi::CHUNKS + first_step) + abi::RESERVE + STEP;
         faults::io("arena mmap")?;

@@ -1,8 +1,8 @@
 //! The facts about a run, for its profile; and at once for its recording, as the JVM may be killed.
 
 use crate::jvmti::Jvmti;
-use crate::options::Options;
 use cprof_profile::model::RunFacts;
+use cprof_profile::options::Options;
 use cprof_profile::recording::{LOG_VERSION, Origin};
 
 /// What ran, but for its end.

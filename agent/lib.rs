@@ -1,6 +1,6 @@
 //! The cprof agent: `java -agentpath:libcprof.so=OPTIONS`.
 //!
-//! This file holds what the VM calls by name. The rooms: [`options`]; [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the
+//! This file holds what the VM calls by name. The rooms: [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the
 //! events; [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`ahead`] and [`image`],
 //! [`hidden`], [`thread_fields`] and [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already;
 //! [`memory`], [`refusals`] and [`faults`], what is done when something fails; [`runtime`], the Java classes that woven code calls;
@@ -28,7 +28,6 @@ mod jni;
 mod jvmti;
 mod memory;
 mod muted;
-mod options;
 mod policy;
 mod refusals;
 mod runtime;
@@ -44,6 +43,7 @@ use caches::Caches;
 use class_log::ClassLog;
 use classes::Classes;
 use contexts::Contexts;
+use cprof_profile::options::Options;
 use cprof_profile::recording::log::Entry;
 use directory::Directory;
 use dump::Pauses;
@@ -51,7 +51,6 @@ use image::Image;
 use jni::Jni;
 use jni_sys::{_jobject, JNI_ERR, JNI_OK, JNI_TRUE, JNIEnv, JavaVM, jboolean, jclass, jint, jlong, jstring};
 use jvmti::Jvmti;
-use options::Options;
 use std::any::Any;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};

@@ -1,9 +1,9 @@
 //! What is woven and what stays as it is: the user's patterns, and what the JVM forbids.
 
 use crate::intrinsics;
-use crate::options::Options;
 use cprof_instrument::classfile::{ClassFile, Method};
 use cprof_instrument::weave::Treatment;
+use cprof_profile::options::Options;
 
 /// The reason of methods that the user left out; these are not listed as gaps.
 pub const NOT_SELECTED: &str = "not selected by include= and exclude=";

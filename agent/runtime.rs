@@ -1,8 +1,8 @@
 //! The classes of the runtime: their bytes, with the constants of this run written into them.
 
 use crate::caches;
-use crate::options::Options;
 use cprof_instrument::abi;
+use cprof_profile::options::{Options, simulation};
 
 /// A class file as `build.rs` compiled it.
 macro_rules! embedded {
@@ -85,7 +85,7 @@ pub fn classes(place: Place, options: &Options, virtual_threads: bool) -> Option
         (MAX_NODES, switch(options.max_nodes != 0)),
         (VIRTUAL, switch(virtual_threads)),
         (DEPTH, options.depth),
-        (CACHES, caches::mode(&options.caches)),
+        (CACHES, simulation(&options.caches)),
         (BLOCK_SIZE, options.caches.first().map_or(1, |cache| cache.block_size().max(1))),
         (BLOCKS, options.caches.first().map_or(0, |cache| cache.blocks)),
         (LANES, caches::lanes(&options.caches)),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// What to do.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Begin to count, with these options of [`crate::options`].
+    /// Begin to count, with these options of [`cprof_profile::options`].
     Attach(String),
     /// Write the profile and leave; `None`: to the file named when attaching.
     Detach(Option<PathBuf>),

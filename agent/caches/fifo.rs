@@ -1,11 +1,10 @@
 //! Up to eight FIFO caches with block granularity, looked up in all at once.
 
 use cprof_profile::cache::CacheSpec;
+use cprof_profile::options::MOST_BLOCKS;
 
 /// Number of caches that one lookup goes through.
 pub const LANES: usize = 8;
-/// Most blocks of a cache, so that numbers of blocks stay within 31 bits.
-pub const MOST_BLOCKS: u32 = 1 << 20;
 /// Most lookups between two calls of [`Fifo::rebase`]: with 65535 blocks each (JVMS §4.7.3: that many bytes of code), 2^29 blocks.
 pub const MOST_LOOKUPS: usize = 8192;
 /// Block numbers begin anew from here.

@@ -13,29 +13,19 @@ use crate::arena::Arena;
 use crate::lock;
 use core::Core;
 use cprof_instrument::abi::{self, caches, event, kind, root};
-use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
+use cprof_profile::cache::{CacheSpec, Scope};
+use cprof_profile::options::simulation;
 use cprof_profile::recording::Memory;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use view::View;
 
-pub use fifo::MOST_BLOCKS;
-
 /// Bytes of a log before its first event.
 const LOG_HEADER: u64 = 8;
 
-/// How these caches are simulated: a value of [`caches`].
-pub fn mode(specs: &[CacheSpec]) -> u32 {
-    match specs {
-        [] => caches::OFF,
-        [CacheSpec { kind: CacheKind::Fifo, scope: Scope::Thread, .. }] => caches::INLINE,
-        _ => caches::LOGGED,
-    }
-}
-
 /// How many places for misses of a cause nodes have.
 pub fn lanes(specs: &[CacheSpec]) -> u32 {
-    match mode(specs) {
+    match simulation(specs) {
         caches::OFF => 0,
         caches::INLINE => 1,
         _ if specs.len() <= 4 => 4,
@@ -67,7 +57,7 @@ impl Caches {
     /// `None`: there is nothing to simulate from logs.
     pub fn new(arena: Arc<Arena>, specs: &[CacheSpec]) -> Option<Caches> {
         let shared = specs.iter().any(|s| s.scope == Scope::Shared).then(|| Mutex::new(Core::new(specs)));
-        (mode(specs) == caches::LOGGED).then(|| Caches {
+        (simulation(specs) == caches::LOGGED).then(|| Caches {
             arena,
             specs: specs.to_vec(),
             counting: RwLock::default(),

@@ -1,13 +1,13 @@
 //! The simulation of many caches at once against one cache after the other, literally.
 
 use super::core::Core;
+use super::lanes;
 use super::view::View;
-use super::{lanes, mode};
 use crate::arena::Arena;
-use crate::options::Options;
 use cprof_instrument::abi::{self, caches, event, header, kind, node};
 use cprof_profile::cache::{CacheSpec, strategy};
 use cprof_profile::cache::{Cause, Lookup};
+use cprof_profile::options::{Options, simulation};
 use std::sync::RwLock;
 
 /// The published cache: each block has a name, a lookup searches them all, and a method's blocks are written behind the last.
@@ -94,7 +94,7 @@ fn compare(text: &str, count: usize, seed: u64) -> u64 {
     let mut random = Random(seed);
     let options = Options::parse(&format!("cache={text}")).unwrap();
     let specs = &options.caches;
-    assert_eq!(mode(specs), caches::LOGGED);
+    assert_eq!(simulation(specs), caches::LOGGED);
     let (arena, nodes, lengths) = arena(&options, &mut random);
     let mut fifo: Vec<_> = specs.iter().map(|s| Published::new(*s)).collect();
     let mut others: Vec<_> = specs.iter().map(|s| strategy(*s)).collect();

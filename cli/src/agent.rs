@@ -69,6 +69,14 @@ impl Options {
         Ok(())
     }
 
+    /// Says what the agent would say, without a JVM that has been started for that, or disturbed.
+    pub fn check(&self) -> Result<()> {
+        match cprof_profile::options::Options::parse(&self.text()) {
+            Ok(_) => Ok(()),
+            Err(wrong) => bail!(Usage(wrong.to_string())),
+        }
+    }
+
     /// One of the commands that an agent takes which is there already.
     pub fn command(name: &str) -> Options {
         Options(vec![format!("command={name}")])

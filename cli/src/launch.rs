@@ -39,6 +39,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     if args.deterministic {
         options.add("deterministic", "on")?;
     }
+    options.check()?;
     let mut option = OsString::from("-agentpath:");
     option.push(agent::find()?);
     option.push("=");

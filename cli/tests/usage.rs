@@ -39,6 +39,12 @@ fn wrong_options_end_with_2() {
         ("run -- mvn test", "mvn is not a java command"),
         ("run --root a.b,c.d -- ./java", "root cannot contain a comma"),
         ("attach 1 --include a.*,b.*", "include cannot contain a comma"),
+        // What the agent would not take.
+        ("run --cache 4x -- ./java", "cache=4x"),
+        ("run --root main -- ./java", "com.acme.Main.run"),
+        ("run --target jup -- ./java", "jup"),
+        ("attach 1 --max-memory 1q", "512m"),
+        ("attach 1 --cache 4k/16+4k/16", "given twice"),
         ("recover a.cprof", "a.cprof is neither a process id nor a recording's directory"),
         ("clean a.cprof", "a.cprof is neither a process id nor a recording's directory"),
     ] {

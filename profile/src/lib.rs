@@ -5,7 +5,7 @@
 //! [`flow`] and [`recover`] get every block's count from the few that were counted, [`target`] says what a bytecode
 //! costs, [`measure`] joins the two per node, [`integrity`] checks that they agree, [`tree`] merges nodes to named contexts ([`siblings`] finds them), [`metrics`] are numbers beside
 //! those, and [`projections`] are the tables
-//! that reports print. [`merge`] makes one profile of many. [`amounts`] are what columns of numbers are kept in.
+//! that reports print. [`merge`] makes one profile of many. [`amounts`] are what columns of numbers are kept in. [`options`] are the agent's.
 #![forbid(unsafe_code)]
 
 pub mod amounts;
@@ -23,6 +23,7 @@ pub mod model;
 pub mod names;
 pub mod natives;
 mod nodes;
+pub mod options;
 pub mod projections;
 pub mod recording;
 pub mod recover;

@@ -10,6 +10,7 @@ use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
 use cprof_live::process::{Process, user_name};
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::thousands;
+use cprof_profile::target::Library;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs::{self, OpenOptions};
@@ -37,6 +38,10 @@ pub fn attach(args: &Attach) -> Result<()> {
     let mut options = Options::quiet();
     options.add("out", out.to_str().context("the name of the file to write is no text that the JVM could be sent")?)?;
     options.counting(&args.counting)?;
+    // The JVM may see other files than this command does, in a container say: it looks a model's up itself.
+    if !args.counting.target.as_deref().is_some_and(|target| Library.is_file(target)) {
+        options.check()?;
+    }
     let mut target = Target::new(args.pid, args.agent.as_deref())?;
     // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
     let mut signals = Signals::new([SIGINT, SIGTERM])?;

@@ -34,6 +34,11 @@ impl Library {
         is_path(word) || SHIPPED.iter().any(|s| s.name == word)
     }
 
+    /// Whether a word names a model by the path of its file.
+    pub fn is_file(self, word: &str) -> bool {
+        is_path(word)
+    }
+
     /// Finds a model and its bases: a shipped one by its name, any other by the path of its file, which has a `/` or ends
     /// with `.toml`. A base that a file names by path stands relative to that file.
     ///

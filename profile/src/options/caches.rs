@@ -1,10 +1,21 @@
 //! The options about the processor: its model, and the method caches to simulate.
 
 use super::{Options, Wrong};
-use crate::caches::{MOST_BLOCKS, mode};
+use crate::cache::{CacheKind, CacheSpec, Scope};
+use crate::target::{CycleEstimator, Library};
 use cprof_instrument::abi::{caches, event};
-use cprof_profile::cache::{CacheSpec, Scope};
-use cprof_profile::target::{CycleEstimator, Library};
+
+/// Most blocks of a cache, so that numbers of blocks stay within 31 bits while it is simulated.
+pub const MOST_BLOCKS: u32 = 1 << 20;
+
+/// How these caches are simulated: a value of [`caches`].
+pub fn simulation(specs: &[CacheSpec]) -> u32 {
+    match specs {
+        [] => caches::OFF,
+        [CacheSpec { kind: CacheKind::Fifo, scope: Scope::Thread, .. }] => caches::INLINE,
+        _ => caches::LOGGED,
+    }
+}
 
 /// What was given.
 #[derive(Debug, Default)]
@@ -62,7 +73,7 @@ impl Caches {
                 "cache= names {given} caches; one run simulates up to {most}, further ones need another run"
             )));
         }
-        if mode(&options.caches) == caches::LOGGED && options.max_memory.is_some_and(|memory| memory > event::MOST_MEMORY) {
+        if simulation(&options.caches) == caches::LOGGED && options.max_memory.is_some_and(|memory| memory > event::MOST_MEMORY) {
             let most = event::MOST_MEMORY >> 30;
             return Err(Wrong(format!("max-memory= is at most {most}g when several caches, lru: or shared ones are simulated")));
         }

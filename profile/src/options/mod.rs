@@ -1,10 +1,13 @@
-//! The agent's options: what stands after `-agentpath:libcprof.so=`.
+//! The agent's options: what stands after `-agentpath:libcprof.so=`. They are here and not in the agent, so that a command can tell what is wrong with them
+//! before it starts a JVM or asks one.
 
 mod caches;
 
 use caches::Caches;
-use cprof_profile::cache::CacheSpec;
-use cprof_profile::target::Library;
+pub use caches::{MOST_BLOCKS, simulation};
+
+use crate::cache::CacheSpec;
+use crate::target::Library;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +72,9 @@ fn is_option(word: &str) -> bool {
 
 impl Options {
     /// Parses the text after `=`; empty is all defaults.
+    ///
+    /// # Errors
+    /// Options that do not exist, have no such value, or contradict each other.
     pub fn parse(text: &str) -> Result<Options, Wrong> {
         let mut o = Options {
             text: text.to_owned(),
