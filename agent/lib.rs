@@ -3,7 +3,7 @@
 //! This file holds what the VM calls by name. The rooms: [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the
 //! events; [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`ahead`] and [`image`],
 //! [`hidden`], [`thread_fields`] and [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already;
-//! [`memory`], [`refusals`] and [`faults`], what is done when something fails; [`runtime`], the Java classes that woven code calls;
+//! [`heap`], where memory is from; [`memory`], [`refusals`] and [`faults`], what is done when something fails; [`runtime`], the Java classes that woven code calls;
 //! [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`directory`] and [`class_log`], where a recording lives;
 //! [`caches`], the simulation of method caches; [`facts`], [`stacks`] and [`dump`], how it becomes a profile.
 
@@ -20,6 +20,7 @@ mod dump;
 mod facts;
 mod faults;
 mod flags;
+mod heap;
 mod hidden;
 mod hooks;
 mod image;
@@ -296,10 +297,11 @@ fn begin(
     Ok(())
 }
 
-/// Has the classes woven that every JVM loads, while this one goes on to prepare itself.
+/// Has the classes woven that every JVM loads, while this one goes on to prepare itself. Not if runs are to be the same: which methods get which
+/// ids is then a race, and so is, once `max-nodes=` is reached, which contexts are folded.
 fn weave_ahead(jvmti: Jvmti, feature: u32) {
     let image = jvmti.system_property("java.home").and_then(|home| Image::open(&home, feature));
-    if let (Some(image), Some(agent)) = (image, Agent::get()) {
+    if let (Some(image), Some(agent)) = (image, Agent::get().filter(|agent| !agent.options.deterministic)) {
         let ahead = agent.classes.ahead().clone();
         ahead.begin(feature, move |name| image.class(name), move |bytes| agent.classes.weave_ahead(bytes));
     }

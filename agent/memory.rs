@@ -1,12 +1,8 @@
-//! The agent's memory, apart from the JVM's. HotSpot takes its symbols from the C library's heap and puts the methods of a class in the order of
-//! their names' addresses (method.cpp, sort_methods), which is the order in which they are verified and classes are loaded for that: with the agent's
-//! memory in between, javac's classes called `loadClass` from other places, now and then.
-//!
-//! Rust ends a process in which an allocation fails; here that would be the program's. So some memory is set aside for the
+//! The end of memory. Rust ends a process in which an allocation fails; here that would be the program's. So some memory is set aside for the
 //! day when the process has none: it lasts for what is being done, and nothing that can wait is begun any more.
 
 use crate::faults;
-use dlmalloc::GlobalDlmalloc;
+use crate::heap::Own;
 use std::alloc::{GlobalAlloc, Layout};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
@@ -67,11 +63,11 @@ pub fn has(bytes: usize) -> bool {
     let Ok(layout) = Layout::from_size_align(bytes.max(1), 8) else { return false };
     // SAFETY: the size is not 0, and what is allocated is freed with the same layout.
     unsafe {
-        let memory = ours(|| GlobalDlmalloc.alloc(layout));
+        let memory = ours(|| Own.alloc(layout));
         if memory.is_null() {
             return false;
         }
-        GlobalDlmalloc.dealloc(memory, layout);
+        Own.dealloc(memory, layout);
     }
     true
 }
@@ -115,12 +111,12 @@ impl Heap {
     }
 }
 
-// SAFETY: memory is from dlmalloc, or from the spare mapping: there each allocation has bytes of its own until the last of them all is
+// SAFETY: memory is from the heap, or from the spare mapping: there each allocation has bytes of its own until the last of them all is
 // freed. Nothing here unwinds.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
-        let memory = ours(|| unsafe { GlobalDlmalloc.alloc(layout) });
+        let memory = ours(|| unsafe { Own.alloc(layout) });
         if memory.is_null() { self.spare(layout) } else { memory }
     }
 
@@ -129,13 +125,13 @@ unsafe impl GlobalAlloc for Heap {
             self.give_back();
         } else {
             // SAFETY: the caller's promise; it is from there.
-            unsafe { GlobalDlmalloc.dealloc(memory, layout) };
+            unsafe { Own.dealloc(memory, layout) };
         }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
-        let memory = ours(|| unsafe { GlobalDlmalloc.alloc_zeroed(layout) });
+        let memory = ours(|| unsafe { Own.alloc_zeroed(layout) });
         if !memory.is_null() {
             return memory;
         }
@@ -150,7 +146,7 @@ unsafe impl GlobalAlloc for Heap {
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !self.is_spare(memory) {
             // SAFETY: the caller's promise; it is from there.
-            let larger = ours(|| unsafe { GlobalDlmalloc.realloc(memory, layout, size) });
+            let larger = ours(|| unsafe { Own.realloc(memory, layout, size) });
             if !larger.is_null() {
                 return larger;
             }

@@ -192,6 +192,7 @@ impl Classes {
         crate::lock(&self.known).by_name.retain(|(_, known), _| **known != *name);
         self.not_covered(name, why);
         if self.sight.is_none() && ESSENTIAL.contains(&name) && !self.gave_up.swap(true, Ordering::AcqRel) {
+            self.ahead.end();
             message(&format!(
                 "{} cannot be woven ({why}), without which nothing can be counted. The application runs on without being profiled",
                 name.replace('/', ".")
@@ -207,6 +208,9 @@ impl Classes {
     /// Whether there is no memory for weaving; that it is so is said once.
     fn no_memory(&self) -> bool {
         let short = memory::is_short();
+        if short {
+            self.ahead.end();
+        }
         if short && !self.short.swap(true, Ordering::AcqRel) {
             message(&format!("{}: classes that are loaded from here on are not covered", memory::NONE));
             self.log.append(&Entry::Warning("when the process had no memory left, classes that were loaded were not covered"));

@@ -13,8 +13,8 @@ pub struct Jdk {
     pub version: String,
     /// Its directory.
     pub home: PathBuf,
-    /// The modules of its run-time image.
-    pub modules: Vec<String>,
+    /// The modules of its run-time image, if it says.
+    modules: Option<Vec<String>>,
 }
 
 impl Jdk {
@@ -27,6 +27,11 @@ impl Jdk {
         command
     }
 
+    /// Whether its run-time image has a module; if it does not say, it is a whole JDK.
+    pub fn has(&self, module: &str) -> bool {
+        self.modules.as_ref().is_none_or(|modules| modules.iter().any(|m| m == module))
+    }
+
     fn at(home: &Path) -> Option<Jdk> {
         let home = home.canonicalize().ok()?;
         if !home.join("bin/javac").exists() || !home.join("include/jvmti.h").exists() {
@@ -35,7 +40,7 @@ impl Jdk {
         let release = std::fs::read_to_string(home.join("release")).ok()?;
         let value = |key: &str| release.lines().find_map(|l| l.strip_prefix(key)).map(|value| value.trim_matches('"'));
         let version = value("JAVA_VERSION=")?.to_owned();
-        let modules = value("MODULES=")?.split(' ').map(str::to_owned).collect();
+        let modules = value("MODULES=").map(|names| names.split(' ').map(str::to_owned).collect());
         let feature = version.split(['.', '-', '+']).next()?.parse().ok()?;
         Some(Jdk { feature, version, home, modules })
     }

@@ -166,7 +166,7 @@ fn java_files(directory: &Path) -> Vec<PathBuf> {
 /// All programs for a JDK, by name. `CPROF_TEST_PROGRAMS=Loops,Wide` chooses.
 pub fn all(jdk: &Jdk) -> Vec<Program> {
     let mut programs = chosen(sources(jdk.feature));
-    programs.retain(|p| p.needs.as_ref().is_none_or(|module| jdk.modules.contains(module)));
+    programs.retain(|p| p.needs.as_ref().is_none_or(|module| jdk.has(module)));
     programs
 }
 

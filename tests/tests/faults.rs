@@ -22,6 +22,9 @@ const HARMLESS: [&str; 1] = [
     "JVMTI Deallocate",
 ];
 
+/// A class is woven ahead of the VM.
+const AHEAD: &str = "weave ahead";
+
 /// Whether something that is said names this fault.
 fn names(fault: &Fault, text: &str) -> bool {
     match fault.kind {
@@ -80,7 +83,8 @@ fn launched(bench: &Bench, jdk: usize, jdks: usize) -> Vec<String> {
     let usual: BTreeSet<String> = said_by(&out).into_iter().collect();
     let listed = orders.listed();
     // Or what is in it would be woven by the VM's thread, unnoticed.
-    assert!(listed.iter().any(|fault| fault.point == "weave ahead"), "the JDK's image cannot be read: {listed:?}");
+    let can_be_ahead = bench.jdk.feature <= 25 && std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+    assert!(!can_be_ahead || listed.iter().any(|f| f.point == AHEAD), "the JDK's image cannot be read: {listed:?}");
     let faults = faults::share(listed, jdk, jdks);
     assert!(faults.len() > 30, "{faults:?}");
     let one = |worker: usize, fault: &Fault| {
@@ -94,7 +98,9 @@ fn launched(bench: &Bench, jdk: usize, jdks: usize) -> Vec<String> {
         }
         let said: Vec<String> = said_by(&out).into_iter().filter(|line| !usual.contains(line)).collect();
         let told = ending.stderr.lines().filter(|line| line.starts_with("cprof: ")).chain(said.iter().map(String::as_str));
-        if !HARMLESS.contains(&fault.point.as_str()) && !told.clone().any(|text| names(fault, text)) {
+        // How often it is passed depends on who comes first.
+        let missed = fault.point == AHEAD && !orders.happened();
+        if !missed && !HARMLESS.contains(&fault.point.as_str()) && !told.clone().any(|text| names(fault, text)) {
             wrong.push(format!("it is not told: {:?}", told.collect::<Vec<_>>()));
         }
         wrong.into_iter().map(|what| tell(format!("JDK {}, {fault:?}: {what}", bench.jdk.feature))).collect::<Vec<_>>()

@@ -1,0 +1,119 @@
+//! Where the agent's memory is from, apart from the JVM's. HotSpot takes its symbols from the C library's heap and puts the methods of a class in the
+//! order of their names' addresses (method.cpp, sort_methods), which is the order in which they are verified and classes are loaded for that: with
+//! the agent's memory in between, javac's classes called `loadClass` from other places, now and then.
+//!
+//! Small blocks are dlmalloc's. Large ones, of which a profile that is written has some, are mappings of their own: they grow without being
+//! copied, are cleared by the kernel where they are touched, and are the kernel's again when they are freed.
+
+use dlmalloc::GlobalDlmalloc;
+use std::alloc::{GlobalAlloc, Layout};
+use std::ptr::null_mut;
+
+/// The smallest block with a mapping of its own.
+const LARGE: usize = 256 << 10;
+/// Mappings begin at multiples of this.
+const PAGE: usize = 4096;
+
+/// The heap.
+pub struct Own;
+
+fn is_large(layout: Layout) -> bool {
+    layout.size() >= LARGE && layout.align() <= PAGE
+}
+
+/// A mapping, all zeros; null: the kernel has none.
+fn map(size: usize) -> *mut u8 {
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a fresh mapping at an address of the kernel's choice.
+    let memory = unsafe { libc::mmap(null_mut(), size, protection, flags, -1, 0) };
+    if memory == libc::MAP_FAILED { null_mut() } else { memory.cast() }
+}
+
+// SAFETY: a block is dlmalloc's or a mapping that is nobody else's, and which of them it is follows from its layout, which the caller must give back
+// as it was. Nothing here unwinds.
+unsafe impl GlobalAlloc for Own {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if is_large(layout) {
+            return map(layout.size());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { GlobalDlmalloc.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if is_large(layout) {
+            return map(layout.size());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { GlobalDlmalloc.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise. A mapping has the size of the layout, to the page.
+        unsafe {
+            if is_large(layout) {
+                libc::munmap(memory.cast(), layout.size());
+            } else {
+                GlobalDlmalloc.dealloc(memory, layout);
+            }
+        }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise: the size fits the alignment.
+        let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        // SAFETY: as above; what is copied is in both blocks, and the new one is nobody else's.
+        unsafe {
+            match (is_large(layout), is_large(new)) {
+                (false, false) => GlobalDlmalloc.realloc(memory, layout, size),
+                (true, true) => {
+                    let moved = libc::mremap(memory.cast(), layout.size(), size, libc::MREMAP_MAYMOVE);
+                    if moved == libc::MAP_FAILED { null_mut() } else { moved.cast() }
+                }
+                _ => {
+                    let moved = self.alloc(new);
+                    if !moved.is_null() {
+                        moved.copy_from_nonoverlapping(memory, layout.size().min(size));
+                        self.dealloc(memory, layout);
+                    }
+                    moved
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Small and large, and from each to each.
+    #[test]
+    fn blocks_keep_what_is_in_them() {
+        let byte = |i: usize| ((i * 31) >> 3) as u8;
+        let sizes = [1, 5000, LARGE - 1, LARGE, LARGE + 1, 3 * LARGE + 5, 100, 40 * LARGE, LARGE, 7];
+        for align in [1, 16, 4096, 1 << 16] {
+            let mut layout = Layout::from_size_align(sizes[0], align).unwrap();
+            // SAFETY: each block is used within its size, and given back once with the layout it has then.
+            unsafe {
+                let mut memory = Own.alloc_zeroed(layout);
+                assert_eq!(memory.read(), 0);
+                for size in sizes {
+                    let kept = layout.size().min(size);
+                    (0..layout.size()).for_each(|i| memory.add(i).write(byte(i)));
+                    memory = Own.realloc(memory, layout, size);
+                    layout = Layout::from_size_align(size, align).unwrap();
+                    assert!((memory as usize).is_multiple_of(align));
+                    assert!((0..kept).all(|i| memory.add(i).read() == byte(i)), "{size} aligned to {align}");
+                }
+                Own.dealloc(memory, layout);
+                let layout = Layout::from_size_align(2 * LARGE, align).unwrap();
+                let memory = Own.alloc_zeroed(layout);
+                assert!((0..layout.size()).all(|i| memory.add(i).read() == 0));
+                Own.dealloc(memory, layout);
+            }
+        }
+        // SAFETY: no block comes of it.
+        assert!(unsafe { Own.alloc(Layout::from_size_align(1 << 60, 8).unwrap()) }.is_null());
+    }
+}
