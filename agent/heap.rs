@@ -13,7 +13,7 @@ use std::ptr::null_mut;
 /// The smallest block with a mapping of its own.
 const LARGE: usize = 256 << 10;
 /// Mappings begin at multiples of this.
-const PAGE: usize = 4096;
+pub const PAGE: usize = 4096;
 
 /// The heap.
 pub struct Own;
@@ -22,12 +22,27 @@ fn is_large(layout: Layout) -> bool {
     layout.size() >= LARGE && layout.align() <= PAGE
 }
 
-/// A mapping, all zeros; null: the kernel has none.
-fn map(size: usize) -> *mut u8 {
+/// A mapping, all zeros; null: the kernel has none, for the reason that the last error tells.
+pub fn map(size: usize) -> *mut u8 {
     let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: a fresh mapping at an address of the kernel's choice.
     let memory = unsafe { libc::mmap(null_mut(), size, protection, flags, -1, 0) };
     if memory == libc::MAP_FAILED { null_mut() } else { memory.cast() }
+}
+
+/// Puts what is in a block of this heap into another, `new`, and frees the old one; answers the new one. Does nothing if that is null.
+///
+/// # Safety
+/// As for `GlobalAlloc::realloc`; `new` is null, or has `size` bytes that are nobody else's.
+pub unsafe fn moved(heap: &impl GlobalAlloc, memory: *mut u8, layout: Layout, new: *mut u8, size: usize) -> *mut u8 {
+    if !new.is_null() {
+        // SAFETY: both have so many bytes, and the old one is the caller's to free.
+        unsafe {
+            new.copy_from_nonoverlapping(memory, layout.size().min(size));
+            heap.dealloc(memory, layout);
+        }
+    }
+    new
 }
 
 // SAFETY: a block is dlmalloc's or a mapping that is nobody else's, and which of them it is follows from its layout, which the caller must give back
@@ -63,7 +78,7 @@ unsafe impl GlobalAlloc for Own {
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller's promise: the size fits the alignment.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // SAFETY: as above; what is copied is in both blocks, and the new one is nobody else's.
+        // SAFETY: as above.
         unsafe {
             match (is_large(layout), is_large(new)) {
                 (false, false) => GlobalDlmalloc.realloc(memory, layout, size),
@@ -71,14 +86,7 @@ unsafe impl GlobalAlloc for Own {
                     let moved = libc::mremap(memory.cast(), layout.size(), size, libc::MREMAP_MAYMOVE);
                     if moved == libc::MAP_FAILED { null_mut() } else { moved.cast() }
                 }
-                _ => {
-                    let moved = self.alloc(new);
-                    if !moved.is_null() {
-                        moved.copy_from_nonoverlapping(memory, layout.size().min(size));
-                        self.dealloc(memory, layout);
-                    }
-                    moved
-                }
+                _ => moved(self, memory, layout, self.alloc(new), size),
             }
         }
     }

@@ -2,7 +2,7 @@
 //! day when the process has none: it lasts for what is being done, and nothing that can wait is begun any more.
 
 use crate::faults;
-use crate::heap::Own;
+use crate::heap::{self, Own};
 use std::alloc::{GlobalAlloc, Layout};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
@@ -38,13 +38,11 @@ pub fn set_aside() -> std::io::Result<()> {
         return Ok(());
     }
     faults::io("memory mmap")?;
-    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: a fresh mapping at an address of the kernel's choice.
-    let base = unsafe { libc::mmap(null_mut(), SPARE, protection, flags, -1, 0) };
-    if base == libc::MAP_FAILED {
+    let base = heap::map(SPARE);
+    if base.is_null() {
         return Err(std::io::Error::last_os_error());
     }
-    HEAP.spare.store(base.cast(), Ordering::Release);
+    HEAP.spare.store(base, Ordering::Release);
     Ok(())
 }
 
@@ -93,7 +91,7 @@ impl Heap {
             // The base is at a page's begin.
             let at = used.next_multiple_of(layout.align());
             let end = match at.checked_add(layout.size()) {
-                Some(end) if end <= SPARE && layout.align() <= 4096 => end,
+                Some(end) if end <= SPARE && layout.align() <= heap::PAGE => end,
                 _ => return null_mut(),
             };
             match self.taken.compare_exchange_weak(taken, (count + 1) << 32 | end as u64, Ordering::AcqRel, Ordering::Acquire) {
@@ -153,14 +151,8 @@ unsafe impl GlobalAlloc for Heap {
         }
         // SAFETY: the caller's promise: the size fits the alignment.
         let new = self.spare(unsafe { Layout::from_size_align_unchecked(size, layout.align()) });
-        if !new.is_null() {
-            // SAFETY: both have so many bytes, and the new memory is nobody else's; the old one is the caller's to free.
-            unsafe {
-                new.copy_from_nonoverlapping(memory, layout.size().min(size));
-                self.dealloc(memory, layout);
-            }
-        }
-        new
+        // SAFETY: the caller's promise; spare memory that is handed out is nobody else's.
+        unsafe { heap::moved(self, memory, layout, new, size) }
     }
 }
 

@@ -208,10 +208,8 @@ impl Classes {
     /// Whether there is no memory for weaving; that it is so is said once.
     fn no_memory(&self) -> bool {
         let short = memory::is_short();
-        if short {
-            self.ahead.end();
-        }
         if short && !self.short.swap(true, Ordering::AcqRel) {
+            self.ahead.end();
             message(&format!("{}: classes that are loaded from here on are not covered", memory::NONE));
             self.log.append(&Entry::Warning("when the process had no memory left, classes that were loaded were not covered"));
         }
@@ -262,13 +260,13 @@ impl Classes {
                 let woven = self.weave_again(&class, ids, &options);
                 (woven.unwrap_or_else(|why| self.stays(&name, &why)), entry)
             }
-            None => self.enter(self.prepare(&class, &loader, hidden, &options)),
+            None => self.enter(self.prepare(&class, key, &loader, hidden, &options)),
         };
         if self.sight.is_some() && tag == 0 {
             self.note_intrinsic(&class, woven.as_ref());
         }
         if !hidden {
-            crate::lock(&self.known).by_name.insert((tag, key.0), entry);
+            crate::lock(&self.known).by_name.insert((tag, Box::from(&*name)), entry);
         }
         (changed(woven, class.bytes.len()), Some(entry))
     }

@@ -73,11 +73,18 @@ impl Classes {
         // Classes with seeds stay as they are.
         debug_assert!(!self.deterministic);
         let class = ClassFile::parse(bytes).ok()?;
-        Some(self.prepare(&class, "", false, &weave::Options { inherited_calls: false, ..self.options }))
+        Some(self.prepare(&class, key(&class), "", false, &weave::Options { inherited_calls: false, ..self.options }))
     }
 
     /// Weaves a class that is not known yet.
-    pub(super) fn prepare(&self, class: &ClassFile<'_>, loader: &str, hidden: bool, options: &weave::Options) -> Prepared {
+    pub(super) fn prepare(
+        &self,
+        class: &ClassFile<'_>,
+        key: Key,
+        loader: &str,
+        hidden: bool,
+        options: &weave::Options,
+    ) -> Prepared {
         lock(&self.colours).note_calls(class);
         let outcome = self.transform(class, self.numbering(class, None), options);
         let woven = outcome.as_ref().ok().and_then(Option::as_ref);
@@ -88,7 +95,6 @@ impl Classes {
             .map(|s| (s.index, s.reason.to_string()))
             .collect();
         let methods = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id, m.level)).collect();
-        let key = key(class);
         let mut record = Vec::with_capacity(class.bytes.len() + 1024);
         let entry = ClassEntry { name: &key.0, loader, hidden, bytes: class.bytes, methods, skipped };
         log::encode(&Entry::Class(entry), &mut record);
