@@ -1,12 +1,14 @@
 //! What attaching to a busy server costs, measured once: a line of JSON for each JDK. `scripts/bench --only attach` makes tables of many.
 //!
 //! ```text
-//! cargo run --release -p cprof-tests --example attach-figures -- SERVER SECONDS [MINUTES]
+//! cargo run --release -p cprof-tests --example attach-figures -- SERVER SECONDS [ROUNDS]
 //! ```
 //!
 //! SERVER is http, tomcat or h2; requests are counted for SECONDS at a time. Two JVMs run the same server, and are asked in turns: cprof comes
-//! to one of them and leaves, and never to the other, by which is seen what the machine did meanwhile. After cprof has left, both are asked
-//! for so many MINUTES more.
+//! to one of them and leaves, and never to the other, by which is seen what the machine did meanwhile.
+//!
+//! With ROUNDS there is a third one, to which `benches/retransform/` comes twice instead, and all are asked for as long: what is measured is their speed, that many
+//! times, after cprof has left.
 
 use cprof_tests::attach::Running;
 use cprof_tests::load::Load;
@@ -14,7 +16,7 @@ use cprof_tests::run::Bench;
 use cprof_tests::servers::Server;
 use cprof_tests::{OrFail, build};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Windows that pass before anything is measured, and before what is measured is called steady: the compilers are busy until then.
@@ -75,7 +77,7 @@ impl Busy {
     }
 }
 
-fn measure(server: Server, bench: &Bench, window: Duration, minutes: u32) -> Value {
+fn measure(server: Server, bench: &Bench, window: Duration) -> Value {
     let directories = ["touched", "never"].map(|name| build::fresh(&format!("figures-{}-{name}", server.name())));
     let [mut touched, mut never] = directories.each_ref().map(|directory| Busy::start(server, bench, window, directory));
     touched.warm_up();
@@ -88,16 +90,6 @@ fn measure(server: Server, bench: &Bench, window: Duration, minutes: u32) -> Val
     let attached = steady(&mut touched, &mut never);
     let leaving = touched.command("command=detach", before);
     let afterwards = steady(&mut touched, &mut never);
-    // By the half minutes that each has worked.
-    let mut later = Vec::new();
-    for _ in 0..minutes * 2 {
-        let end = Instant::now() + Duration::from_secs(60);
-        while Instant::now() < end {
-            touched.warm_up();
-            never.warm_up();
-        }
-        later.push(steady(&mut touched, &mut never));
-    }
     json!({
         "jdk": bench.jdk.feature,
         "per_second": before,
@@ -105,25 +97,63 @@ fn measure(server: Server, bench: &Bench, window: Duration, minutes: u32) -> Val
         "attached": attached,
         "leaving": leaving,
         "afterwards": afterwards,
-        "later": later,
     })
+}
+
+/// Each round's speed of a server that cprof has left, and of one that was only retransformed, relative to their own before and to that of a third one.
+fn follow(server: Server, bench: &Bench, window: Duration, rounds: u32) -> Value {
+    let directories =
+        ["touched", "retransformed", "never"].map(|name| build::fresh(&format!("figures-{}-{name}", server.name())));
+    let jar = retransform_jar(bench, &directories[1]);
+    let [mut touched, mut retransformed, mut never] =
+        directories.each_ref().map(|directory| Busy::start(server, bench, window, directory));
+    for busy in [&mut touched, &mut retransformed, &mut never] {
+        busy.warm_up();
+        busy.warm_up();
+    }
+    let before = [touched.steady(), retransformed.steady(), never.steady()];
+    let coming = format!("out={}", directories[0].join("app.cprof").display());
+    for command in [&*coming, "command=detach"] {
+        touched.command(command, before[0]);
+        retransformed.load.start();
+        retransformed.server.java_agent(&jar, "");
+        std::thread::sleep(window * (WARM + 1));
+        retransformed.load.stop();
+        never.warm_up();
+    }
+    let mut speed = || {
+        let now = [touched.steady(), retransformed.steady(), never.steady()];
+        let of_never = |i: usize| (now[i] / before[i]) / (now[2] / before[2]);
+        json!({ "touched": of_never(0), "retransformed": of_never(1) })
+    };
+    json!({ "jdk": bench.jdk.feature, "per_second": before, "later": (0..rounds).map(|_| speed()).collect::<Vec<_>>() })
+}
+
+fn retransform_jar(bench: &Bench, directory: &Path) -> PathBuf {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../benches/retransform/Retransform.java");
+    let (manifest, jar) = (directory.join("manifest"), directory.join("retransform.jar"));
+    std::fs::write(&manifest, "Agent-Class: Retransform\nCan-Retransform-Classes: true\n").or_fail(manifest.display());
+    build::must(bench.jdk.command("javac").arg("-d").arg(directory).arg(sources));
+    build::must(bench.jdk.command("jar").arg("cfm").arg(&jar).arg(&manifest).arg("-C").arg(directory).arg("Retransform.class"));
+    jar
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let all = [Server::Http, Server::Tomcat, Server::Database];
-    let (server, seconds, minutes) = match &arguments[..] {
-        [name, seconds, minutes @ ..] if minutes.len() <= 1 => {
-            let minutes = minutes.first().map_or(Some(0), |minutes| minutes.parse().ok());
-            (all.into_iter().find(|server| server.name() == name), seconds.parse().ok(), minutes)
-        }
+    let server =
+        |name: &String| [Server::Http, Server::Tomcat, Server::Database].into_iter().find(|server| server.name() == name);
+    let number = |text: &String| text.parse().ok().filter(|&number: &u32| number > 0);
+    let (server, seconds, rounds) = match &arguments[..] {
+        [name, seconds] => (server(name), number(seconds), Some(0)),
+        [name, seconds, rounds] => (server(name), number(seconds), number(rounds)),
         _ => (None, None, None),
     };
-    let (Some(server), Some(seconds), Some(minutes)) = (server, seconds, minutes) else {
-        eprintln!("attach-figures: expected http, tomcat or h2, seconds, and perhaps minutes, got {arguments:?}");
+    let (Some(server), Some(seconds), Some(rounds)) = (server, seconds, rounds) else {
+        eprintln!("attach-figures: expected http, tomcat or h2, seconds, and perhaps rounds, got {arguments:?}");
         std::process::exit(2);
     };
+    let window = Duration::from_secs(seconds.into());
     for bench in server.benches() {
-        println!("{}", measure(server, &bench, Duration::from_secs(seconds), minutes));
+        println!("{}", if rounds == 0 { measure(server, &bench, window) } else { follow(server, &bench, window, rounds) });
     }
 }
