@@ -153,7 +153,8 @@ pub fn for_jdk(jdk: &Jdk, all: &[Jdk]) -> Built {
     levels.dedup();
     let mut class_path: Vec<String> = Vec::new();
     let mut hasher = DefaultHasher::new();
-    jdk.version.hash(&mut hasher);
+    // The JDK looks through the libraries that were loaded by the hashes of their paths: what is counted depends on where everything is.
+    (directory(), &jdk.home, &jdk.version).hash(&mut hasher);
     for level in levels {
         let compiler = all.iter().find(|j| j.feature >= level).expect("the JDK itself compiles it");
         let mine: Vec<PathBuf> = sources.iter().filter(|(_, l)| *l == level).map(|(path, _)| path.clone()).collect();

@@ -141,3 +141,25 @@ fn rounds_do_not_add_up() {
         assert_eq!(running.end(), (String::new(), String::new()));
     }
 }
+
+/// A method that waits all the while is left in the recording after the one in which it was entered, and makes that one's context the thread's.
+#[test]
+fn methods_that_outlive_recordings_leave_nothing_of_them() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("attach-outlived-{}", bench.jdk.feature));
+        let out = directory.join("round.cprof");
+        let mut java = bench.jdk.command("java");
+        java.args(["-Xmx128m", "-cp", &bench.built.class_path, "Outlived"]).arg(directory.join("large"));
+        let mut running = Running::start(java, &directory);
+        for _ in 0..5 {
+            assert_ok(&running.command(&format!("out={}", out.display())));
+            // The program waits for its next line in a woven method, and does not wake while cprof is away.
+            assert_eq!(running.ask("a"), "97");
+            assert_eq!(running.ask("b"), "98");
+            assert_ok(&running.command("command=detach"));
+            // Or the next recording is where the last but one was.
+            std::thread::sleep(std::time::Duration::from_millis(300));
+        }
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}

@@ -33,7 +33,8 @@ final class CProfCaches {
 
     /** The method with node {@code n} returns to that with node {@code p}. */
     @ForceInline @Hidden static void returned(Unsafe u, Thread t, long n, long p) {
-        if (CProfSlots.stale(p)) p = EARLY_NODE;
+        // A frame of a recording that has ended: what it returns to is in no cache of this one's.
+        if (CProfSlots.stale(n)) return;
         if (caches == CACHES_INLINE) {
             long record = record(u, p);
             if (CProfSlots.cache(u, t) > u.getLong(null, record + RECORD_LIMIT)) load(u, t, record, n, 1);

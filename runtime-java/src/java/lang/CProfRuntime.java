@@ -47,7 +47,12 @@ public final class CProfRuntime {
     @ForceInline @Hidden public static long current() {
         if (!on) return EARLY_NODE;
         Thread t = Thread.currentThread();
-        long p = !SIMPLE && attached == 2 ? CProfSlots.node(unsafe, t) : unsafe.getLong(t, node);
+        if (!SIMPLE && attached == 2) {
+            // What a frame of a recording that has ended published is nobody's: its memory may be gone before this frame is.
+            long p = CProfSlots.node(unsafe, t);
+            return CProfSlots.stale(p) ? EARLY_NODE : p;
+        }
+        long p = unsafe.getLong(t, node);
         return p != 0 ? p : EARLY_NODE;
     }
 
