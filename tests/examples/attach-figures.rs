@@ -131,11 +131,8 @@ fn follow(server: Server, bench: &Bench, window: Duration, rounds: u32) -> Value
 
 fn retransform_jar(bench: &Bench, directory: &Path) -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../benches/retransform/Retransform.java");
-    let (manifest, jar) = (directory.join("manifest"), directory.join("retransform.jar"));
-    std::fs::write(&manifest, "Agent-Class: Retransform\nCan-Retransform-Classes: true\n").or_fail(manifest.display());
     build::must(bench.jdk.command("javac").arg("-d").arg(directory).arg(sources));
-    build::must(bench.jdk.command("jar").arg("cfm").arg(&jar).arg(&manifest).arg("-C").arg(directory).arg("Retransform.class"));
-    jar
+    build::agent_jar(&bench.jdk, directory, "Retransform", &["Retransform.class"])
 }
 
 fn main() {

@@ -78,6 +78,20 @@ pub fn must(command: &mut Command) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// The jar of a Java agent, in the directory; it holds these files of the directory, and finds other classes on the class path.
+pub fn agent_jar(jdk: &Jdk, directory: &Path, class: &str, files: &[&str]) -> PathBuf {
+    let (manifest, jar) = (directory.join("manifest"), directory.join(format!("{class}.jar")));
+    let text = format!("Premain-Class: {class}\nAgent-Class: {class}\nCan-Retransform-Classes: true\n");
+    std::fs::write(&manifest, text).or_fail(manifest.display());
+    let mut command = jdk.command("jar");
+    command.arg("cfm").args([&jar, &manifest]);
+    files.iter().for_each(|file| {
+        command.arg("-C").arg(directory).arg(file);
+    });
+    must(&mut command);
+    jar
+}
+
 /// A hash of files' names and contents.
 fn hash_files(files: &[PathBuf], hasher: &mut DefaultHasher) {
     for file in files {

@@ -71,10 +71,7 @@ impl Guests {
 
     /// The JVM's option for Byte Buddy's agent, and its jar: the agent's classes are on the class path.
     pub fn byte_buddy(&self) -> (String, PathBuf) {
-        let (manifest, jar) = (self.file("manifest"), self.file("advised.jar"));
-        let text = "Premain-Class: Advised\nAgent-Class: Advised\nCan-Retransform-Classes: true\n";
-        std::fs::write(&manifest, text).unwrap_or_else(|error| panic!("{}: {error}", manifest.display()));
-        build::must(self.bench.jdk.command("jar").arg("cfm").args([&jar, &manifest]));
+        let jar = build::agent_jar(&self.bench.jdk, &self.directory, "Advised", &[]);
         (format!("-javaagent:{}", jar.display()), jar)
     }
 

@@ -45,7 +45,6 @@ final class CProfCaches {
 
     /** A leaf with node {@code c} was entered from {@code p} and returns: nothing can happen in between. */
     @ForceInline @Hidden static void passed(Unsafe u, long p, long c) {
-        if (CProfSlots.stale(p)) p = EARLY_NODE;
         Thread t = Thread.currentThread();
         if (caches == CACHES_INLINE) {
             long own = record(u, c);
