@@ -3,7 +3,8 @@
 use crossterm::cursor::{Hide, MoveTo, Show};
 use crossterm::event::{self, Event};
 use crossterm::terminal::{
-    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode, size,
 };
 use crossterm::{execute, queue};
 use std::io::{self, Write};
@@ -21,16 +22,20 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Shows lines, made for so many columns and rows. Each is written over the last, so that nothing flickers.
+    /// Shows lines, made for so many columns and rows. Each is written over the last and all of them go out at once, as standard output
+    /// would pass them on in pieces of a kilobyte: nothing flickers, and nobody sees one half of two pictures.
     pub fn show(&mut self, lines: impl FnOnce(usize, usize) -> Vec<String>) -> io::Result<()> {
         let (width, height) = size()?;
-        let mut out = io::stdout().lock();
+        let mut out = Vec::new();
+        queue!(out, BeginSynchronizedUpdate)?;
         for (row, line) in lines(width.into(), height.into()).iter().take(height.into()).enumerate() {
             queue!(out, MoveTo(0, row as u16), Clear(ClearType::CurrentLine))?;
             out.write_all(line.as_bytes())?;
         }
-        queue!(out, Clear(ClearType::FromCursorDown))?;
-        out.flush()
+        queue!(out, Clear(ClearType::FromCursorDown), EndSynchronizedUpdate)?;
+        let mut terminal = io::stdout().lock();
+        terminal.write_all(&out)?;
+        terminal.flush()
     }
 
     /// What the user did, if anything in this time.
