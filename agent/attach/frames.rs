@@ -1,10 +1,11 @@
 //! What is on the threads' stacks when the agent comes and goes.
 
 use crate::jni::Jni;
-use crate::jvmti::MethodId;
+use crate::jvmti::{FrameInfo, MethodId};
 use crate::runtime;
 use crate::stacks::Stopped;
 use crate::{Agent, VIRTUAL_THREADS};
+use cprof_instrument::ENTRY_LENGTH;
 use std::collections::{HashMap, HashSet};
 use std::thread;
 use std::time::Duration;
@@ -55,7 +56,8 @@ pub fn obsolete(agent: &Agent, jni: Jni) -> HashSet<MethodId> {
 
 /// What is still active when counting is off and every class is as it was.
 pub struct Remains {
-    /// A thread is in the middle of the runtime's code, and goes on to read the tree.
+    /// A thread is in the middle of the runtime's code, and goes on to read the tree; or where a woven method is entered, between two calls of
+    /// the runtime, and would have the first one's answer from this recording and the second one's from the next.
     pub runtime: bool,
     /// Woven methods with active frames, which may write to their nodes when counting is on again, but read nothing there that they rely on.
     pub woven: HashSet<MethodId>,
@@ -83,9 +85,14 @@ fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
     // What cannot be looked at may be anywhere.
     let mut remains = Remains { runtime: !stopped.whole, woven: HashSet::new(), all: HashSet::new() };
     let mut frames = Vec::new();
+    let mut entering = HashSet::new();
     for &thread in stopped.threads() {
         match jvmti.stack(thread) {
-            Ok(stack) => frames.extend(stack),
+            Ok(stack) => {
+                let at_entry = |frame: &&FrameInfo| (1..=ENTRY_LENGTH as i64).contains(&frame.location);
+                entering.extend(stack.first().filter(at_entry).map(|frame| frame.method));
+                frames.extend(stack);
+            }
             Err(error) => remains.runtime |= !error.is_thread_ended(),
         }
     }
@@ -102,6 +109,7 @@ fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
         } else if class.is_none_or(|class| agent.classes.is_woven_hidden(class))
             || jvmti.is_obsolete(method) && !before.contains(&method)
         {
+            remains.runtime |= entering.contains(&method);
             remains.woven.insert(method);
         }
     }

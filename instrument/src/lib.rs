@@ -14,4 +14,4 @@ pub mod weave;
 
 pub use classfile::Error;
 pub use probes::{Edge, EdgeKind, Level, Plan, Planner, plan};
-pub use weave::{Copied, Options, Policy, SkipReason, Skipped, Treatment, Weaver, Woven, WovenMethod};
+pub use weave::{Copied, ENTRY_LENGTH, Options, Policy, SkipReason, Skipped, Treatment, Weaver, Woven, WovenMethod};

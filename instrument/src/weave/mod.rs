@@ -12,6 +12,8 @@ mod pool;
 mod sequences;
 mod tables;
 
+pub use sequences::ENTRY_LENGTH;
+
 use std::fmt;
 
 use body::{Body, Design, Source};

@@ -100,6 +100,9 @@ pub(super) const EXTRA_STACK: u16 = 4;
 /// What entry and the catch-any handler need on an empty stack: an exception, J, J and I.
 pub(super) const LEAST_STACK: u16 = 6;
 
+/// Bytes that a method's entry takes at most, up to where its node is in its local.
+pub const ENTRY_LENGTH: usize = 18;
+
 /// Where the injected locals are. All exist in a method that publishes its node; a leaf has at most `n`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Locals {
@@ -121,12 +124,14 @@ pub(super) struct Emitter<'e> {
 impl Emitter<'_> {
     /// Entry of a method that publishes its node.
     pub(super) fn enter(&mut self, id: u32, root: bool) {
+        let start = self.out.len();
         self.invoke(Call::Current); //                                          J
         self.out.push(op::DUP2); //                                             J J
         self.store_long(self.locals.p); //                                      J
         self.push_int(id as i32); //                                            J I
         self.invoke(if root { Call::EnterRoot } else { Call::Enter }); //       J
         self.store_long(self.locals.n); //                                      -
+        debug_assert!(self.out.len() - start <= ENTRY_LENGTH);
     }
 
     /// Entry of a leaf; keeps the node's address only where there is more to count than the call.
