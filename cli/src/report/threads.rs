@@ -9,20 +9,12 @@ use crate::table::Table;
 use anyhow::Result;
 use cprof_profile::names::thousands;
 use cprof_profile::projections::{ThreadRow, by_thread};
-use cprof_profile::tree::Tree;
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, Write};
 
 fn rows(view: &View, args: &Report) -> Vec<ThreadRow> {
-    let tree = |chosen: &dyn Fn(usize) -> bool| {
-        let tree = Tree::new(&view.profile, &view.symbols, &view.measures, &view.natives, |t| view.threads[t] && chosen(t));
-        match &view.roots {
-            Some(roots) => tree.at_and_below(|s| roots[s as usize]),
-            None => tree,
-        }
-    };
-    let mut rows = by_thread(&view.profile, &view.symbols, tree);
+    let mut rows = by_thread(&view.profile, &view.symbols, |chosen| view.tree_of(chosen));
     if let Some(name) = &args.part.thread {
         let pattern = loose(name);
         rows.retain(|r| pattern.matches(&r.label));

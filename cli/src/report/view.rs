@@ -76,6 +76,14 @@ pub fn loose(pattern: &str) -> Pattern {
     if pattern.contains('*') { Pattern::new(pattern) } else { Pattern::new(&format!("*{pattern}*")) }
 }
 
+/// The contexts at and below the roots, given by symbol, if there are any.
+fn below(roots: Option<&[bool]>, tree: Tree) -> Tree {
+    match roots {
+        Some(roots) => tree.at_and_below(|s| roots[s as usize]),
+        None => tree,
+    }
+}
+
 impl View {
     /// Reads and measures; `on` none: on no processor.
     pub fn load(part: &Part, on: Option<&OnTarget>) -> Result<View> {
@@ -113,12 +121,15 @@ impl View {
             true => Tree::by_thread(&profile, &symbols, &measures, &natives, |t| threads[t]),
             false => Tree::new(&profile, &symbols, &measures, &natives, |t| threads[t]),
         };
-        let tree = match &roots {
-            Some(roots) => tree.at_and_below(|s| roots[s as usize]),
-            None => tree,
-        };
+        let tree = below(roots.as_deref(), tree);
         let totals = totals(&tree, &symbols);
         Ok(View { profile, measures, natives, symbols, tree, totals, roots, threads, file, processor })
+    }
+
+    /// The contexts of some threads of the view, at and below its roots.
+    pub fn tree_of(&self, threads: impl Fn(usize) -> bool) -> Tree {
+        let chosen = |t: usize| self.threads[t] && threads(t);
+        below(self.roots.as_deref(), Tree::new(&self.profile, &self.symbols, &self.measures, &self.natives, chosen))
     }
 
     /// Gives the tree's memory back, which is half of a view's: from here on it is one without contexts.

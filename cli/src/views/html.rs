@@ -10,9 +10,8 @@ use crate::progress::Progress;
 use anyhow::Result;
 use cprof_profile::metrics::Metric;
 use cprof_profile::names::{dotted, thousands};
-use cprof_profile::tree::Tree;
+use cprof_profile::projections::labels;
 use cprof_views::page::{Facts, Page, Side};
-use std::collections::BTreeMap;
 
 /// Labels of threads that are told apart; a profile may have thousands.
 const MOST_LABELS: usize = 100;
@@ -120,9 +119,7 @@ fn add(page: &mut Page, side: Side, loaded: &Loaded, common: &[(String, &'static
     let view = &loaded.view;
     let threads = &view.profile.threads;
     let nodes = |t: usize| view.profile.nodes_of_thread(t).len();
-    let mut labels: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    (0..threads.len()).filter(|&t| view.threads[t]).for_each(|t| labels.entry(threads[t].label()).or_default().push(t));
-    let mut groups: Vec<(String, Vec<usize>)> = labels.into_iter().collect();
+    let mut groups: Vec<(String, Vec<usize>)> = labels(&view.profile, |t| view.threads[t]).into_iter().collect();
     groups.sort_by_key(|(_, members)| std::cmp::Reverse(members.iter().map(|&t| nodes(t)).sum::<usize>()));
     if groups.len() > MOST_LABELS {
         let rest = groups.split_off(MOST_LABELS - 1);
@@ -133,11 +130,7 @@ fn add(page: &mut Page, side: Side, loaded: &Loaded, common: &[(String, &'static
         groups.push((label, members));
     }
     for (label, members) in groups {
-        let tree = Tree::new(&view.profile, &view.symbols, &view.measures, &view.natives, |t| members.binary_search(&t).is_ok());
-        let tree = match &view.roots {
-            Some(roots) => tree.at_and_below(|s| roots[s as usize]),
-            None => tree,
-        };
+        let tree = view.tree_of(|t| members.binary_search(&t).is_ok());
         let metrics: Vec<Metric> =
             columns(view, &tree, &loaded.processors).into_iter().filter(|m| common.iter().any(|c| c.0 == m.name)).collect();
         let leases = members.iter().map(|&t| u64::from(threads[t].leases)).sum();

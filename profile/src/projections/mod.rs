@@ -4,4 +4,4 @@ mod methods;
 mod threads;
 
 pub use methods::{MethodRow, Totals, by_method, totals};
-pub use threads::{ThreadRow, by_thread};
+pub use threads::{ThreadRow, by_thread, labels};

@@ -16,16 +16,21 @@ pub struct ThreadRow {
     pub totals: Totals,
 }
 
-/// One row per label, in order of label. `tree` makes the tree of some threads, given by a test of their positions.
-pub fn by_thread(profile: &Profile, symbols: &Symbols, tree: impl Fn(&dyn Fn(usize) -> bool) -> Tree) -> Vec<ThreadRow> {
+/// The positions of the threads chosen, label by label.
+pub fn labels(profile: &Profile, chosen: impl Fn(usize) -> bool) -> BTreeMap<String, Vec<usize>> {
     let mut labels: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (t, thread) in profile.threads.iter().enumerate() {
+    for (t, thread) in profile.threads.iter().enumerate().filter(|&(t, _)| chosen(t)) {
         labels.entry(thread.label()).or_default().push(t);
     }
+    labels
+}
+
+/// One row per label, in order of label. `tree` makes the tree of some threads, given by a test of their positions.
+pub fn by_thread(profile: &Profile, symbols: &Symbols, tree: impl Fn(&dyn Fn(usize) -> bool) -> Tree) -> Vec<ThreadRow> {
     let row = |(label, members): (String, Vec<usize>)| ThreadRow {
         label,
         threads: members.iter().map(|&t| u64::from(profile.threads[t].leases)).sum(),
         totals: totals(&tree(&|t| members.binary_search(&t).is_ok()), symbols),
     };
-    labels.into_iter().map(row).collect()
+    labels(profile, |_| true).into_iter().map(row).collect()
 }
