@@ -223,6 +223,7 @@ impl Arena {
         let chunks = ready.chunks..self.reserved;
         ready.private = self.make_private(table) && self.make_private(chunks);
         if ready.private {
+            self.u32_at(header::FLAGS).fetch_or(flags::PRIVATE, Ordering::Release);
             message(&format!(
                 "shared memory is full ({error}): from here on contexts are kept in private memory; a profile will be written as \
                  usual, but not if the JVM is killed. Make room in /dev/shm, or bound the tree with depth= or recursion=fold"

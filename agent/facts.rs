@@ -21,7 +21,7 @@ pub fn run(jvmti: Jvmti, options: &Options, pid: u32, started_ms: u64) -> RunFac
         pid,
         started_ms,
         target: options.target.clone(),
-        roots: options.roots.iter().map(|(class, method)| format!("{class}.{method}")).collect(),
+        roots: options.roots.clone(),
         ..RunFacts::default()
     }
 }

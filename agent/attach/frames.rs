@@ -1,7 +1,7 @@
 //! What is on the threads' stacks when the agent comes and goes.
 
 use crate::jni::Jni;
-use crate::jvmti::{FrameInfo, MethodId};
+use crate::jvmti::{FrameInfo, MethodId, class_name};
 use crate::runtime;
 use crate::stacks::Stopped;
 use crate::{Agent, VIRTUAL_THREADS};
@@ -39,7 +39,7 @@ pub fn active_before(agent: &Agent, jni: Jni) -> (usize, Vec<String>) {
 fn name(agent: &Agent, method: MethodId) -> Option<String> {
     let (name, _) = agent.jvmti.method_name(method).ok()?;
     let class = agent.jvmti.class_signature(agent.jvmti.declaring_class(method).ok()?).ok()?;
-    Some(format!("{}.{name}", class.trim_start_matches('L').trim_end_matches(';').replace('/', ".")))
+    Some(format!("{}.{name}", class_name(&class).replace('/', ".")))
 }
 
 /// The methods of all frames that are older than their class is now.
@@ -104,7 +104,7 @@ fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
         // An error means that nothing is known of it.
         let class = jvmti.declaring_class(method).ok();
         let signature = class.and_then(|class| jvmti.class_signature(class).ok()).unwrap_or_default();
-        if signature.strip_prefix('L').and_then(|c| c.strip_suffix(';')).is_some_and(runtime::is_own) {
+        if runtime::is_own(class_name(&signature)) {
             remains.runtime = true;
         } else if class.is_none_or(|class| agent.classes.is_woven_hidden(class))
             || jvmti.is_obsolete(method) && !before.contains(&method)

@@ -8,7 +8,7 @@ use crate::classes::Classes;
 use crate::contexts::{Contexts, Slots};
 use crate::flags::{self, Switched};
 use crate::jni::Jni;
-use crate::jvmti::{Jvmti, MethodId};
+use crate::jvmti::{Jvmti, MethodId, class_name};
 use crate::turn::Turn;
 use crate::{Agent, contained, facts, faults, feature, hooks, memory, message, now_ms, recording, refusals, runtime};
 use cprof_profile::options::Options;
@@ -216,7 +216,7 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     }
     for (class, error) in outcome.refused {
         let name = jvmti.class_signature(class).unwrap_or_default();
-        agent.classes.not_covered(name.trim_matches(['L', ';']), &format!("the JVM refuses the woven class: {error}"));
+        agent.classes.not_covered(class_name(&name), &format!("the JVM refuses the woven class: {error}"));
     }
     if let Some(attached) = &agent.attached {
         classes.iter().for_each(|&class| attached.clear_intrinsics(agent, class));
@@ -362,7 +362,7 @@ fn restore(agent: &Agent, reply: &mut Reply) -> Result<bool, String> {
     reply.put("restored_classes", woven.len() - outcome.refused.len()).put("pause_ms", outcome.longest.as_millis());
     for (class, error) in &outcome.refused {
         let name = jvmti.class_signature(*class).unwrap_or_default();
-        reply.put("not_restored", format!("{}: {error}", name.trim_matches(['L', ';'])));
+        reply.put("not_restored", format!("{}: {error}", class_name(&name)));
     }
     Ok(outcome.refused.is_empty())
 }

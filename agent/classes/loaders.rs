@@ -1,7 +1,7 @@
 //! Class loaders, told apart by tags, as their names need not differ.
 
 use crate::jni::Jni;
-use crate::jvmti::Jvmti;
+use crate::jvmti::{Jvmti, class_name};
 use crate::lock;
 use jni_sys::jobject;
 use std::sync::Mutex;
@@ -26,7 +26,7 @@ impl Loaders {
                 let class = jni.class_of(loader);
                 let signature = jvmti.class_signature(class).unwrap_or_default();
                 jni.forget(class);
-                let class = signature.trim_start_matches('L').trim_end_matches(';').replace('/', ".");
+                let class = class_name(&signature).replace('/', ".");
                 let name = match class.as_str() {
                     "jdk.internal.loader.ClassLoaders$AppClassLoader" => APP_LOADER.to_owned(),
                     "jdk.internal.loader.ClassLoaders$PlatformClassLoader" => PLATFORM_LOADER.to_owned(),

@@ -109,7 +109,7 @@ pub struct Run {
     /// What is counted, and how
     #[command(flatten)]
     pub counting: Counting,
-    /// Fix what differs from run to run and machine to machine: identity hash codes, number of processors, time zone, language
+    /// Fix what can be fixed of what differs from run to run and machine to machine: hash seeds, number of processors, time zone, language
     #[arg(long)]
     pub deterministic: bool,
     /// No summary
@@ -127,7 +127,7 @@ pub struct Counting {
     #[arg(long)]
     pub sites: bool,
     /// Keep contexts down to N calls below the thread's first; deeper calls stand beside each other at that depth
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(u32::MAX >> 1)))]
     pub depth: Option<u32>,
     /// Put a recursive call into the context of the outer call of that method
     #[arg(long)]
@@ -212,19 +212,19 @@ pub struct Report {
     #[command(flatten)]
     pub part: Part,
     /// Only methods whose Class.method fits; in a tree, with their callers
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", conflicts_with_all = ["threads", "coverage"])]
     pub filter: Option<String>,
     /// What to order by
     #[arg(long, value_name = "KEY", value_enum, default_value_t = Sort::Cost)]
     pub sort: Sort,
     /// How many rows to show; 0 is all [default: 25, for csv and json all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["tree", "coverage"])]
     pub top: Option<usize>,
     /// Tree as text: hide contexts below so many percent of the total
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, requires = "tree")]
     pub min_share: f64,
     /// Tree as text: hide contexts deeper than so many calls
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", requires = "tree")]
     pub max_depth: Option<usize>,
     /// On which processor
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 use crate::agent::{self, AGENT};
 use crate::args::Run;
+use crate::live;
 use crate::report;
 use crate::style::Style;
 use crate::usage::Usage;
@@ -31,6 +32,9 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     // The agent would find out at the end of the run.
     if let Some(directory) = Path::new(&out).parent().filter(|d| !d.as_os_str().is_empty() && !d.is_dir()) {
         bail!("cannot write {out}: {} is no directory; create it, or name another file with --out", directory.display());
+    }
+    if Path::new(&out).is_dir() {
+        bail!(Usage(format!("{out} is a directory; name a file with --out, as -o app.cprof")));
     }
     // The agent's own line is replaced by the summary.
     let mut options = agent::Options::quiet();
@@ -68,7 +72,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     if !args.quiet {
         let path = PathBuf::from(out.replace("%p", &pid.to_string()).replace("%%", "%"));
         // Fails when nobody reads standard error; the exit code is the program's all the same.
-        let _ = summarise(&path);
+        let _ = summarise(&path, pid);
     }
     Ok(ExitCode::from(exit_code(status)))
 }
@@ -102,10 +106,14 @@ fn exit_code(status: ExitStatus) -> u8 {
     }
 }
 
-fn summarise(path: &Path) -> Result<()> {
+fn summarise(path: &Path, pid: u32) -> Result<()> {
     let mut err = io::stderr().lock();
     if !path.exists() {
         writeln!(err, "cprof: no profile was written to {}", path.display())?;
+        if let Some(left) = live::left_by(pid) {
+            let (left, path) = (left.display(), path.display());
+            writeln!(err, "cprof: what it had counted is in {left}; write it with: cprof recover {left} -o {path}")?;
+        }
         return Ok(());
     }
     let style = Style::of(&err);

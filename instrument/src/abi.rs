@@ -146,6 +146,8 @@ pub mod flags {
     pub const ROOTS: u32 = 1 << 2;
     /// Contexts were folded into an OVERFLOW node.
     pub const OVERFLOW: u32 = 1 << 3;
+    /// Shared memory was full, and part of the arena is in memory of the process's own.
+    pub const PRIVATE: u32 = 1 << 4;
 }
 
 /// The junk node and its size: room for the largest node.

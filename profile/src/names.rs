@@ -57,6 +57,13 @@ impl Pattern {
         text.ends_with(last.as_str())
     }
 
+    /// Whether some method of a class may fit; where the answer is no, none does.
+    pub fn may_match_in(&self, class: &str) -> bool {
+        let first = &self.parts[0];
+        let name = class.len().min(first.len());
+        class.as_bytes()[..name] == first.as_bytes()[..name]
+    }
+
     /// Whether a method fits, as `Class.method` or `Class.method(descriptor…`.
     pub fn matches_method(&self, class: &str, method: &str, descriptor: &str) -> bool {
         self.matches(&format!("{class}.{method}")) || self.matches(&format!("{class}.{method}{}", descriptor.replace('/', ".")))
@@ -154,6 +161,8 @@ mod tests {
         assert!(is("a.*.x*", "a.b.xy") && is("a**c", "ac"));
         assert!(!is("a.B", "a.Bc") && !is("a*a", "a") && !is("*b", "bc") && !is("", "a"));
         assert!(Pattern::new("B.m(I)V").matches_method("B", "m", "(I)V"));
+        let may = |p: &str, class: &str| Pattern::new(p).may_match_in(class);
+        assert!(may("a.B.m", "a.B") && may("a.*", "a.B") && may("*.m", "a.B") && may("a.B*", "a.BC") && !may("a.C.m", "a.B"));
         assert!(!Pattern::new("B.m(J)V").matches_method("B", "m", "(I)V"));
     }
 

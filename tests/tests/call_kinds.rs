@@ -61,3 +61,24 @@ fn without_call_sites_a_note_bounds_what_is_not_known() {
         }
     }
 }
+
+#[test]
+fn native_calls_are_as_many_without_call_sites() {
+    for bench in run::benches() {
+        let natives = |options| {
+            let recording = record(&bench, "Natives", options);
+            let mut report = Command::new(build::cprof());
+            report.arg("report").arg(&recording.file).args(["--root", "Natives.measured", "--format", "json"]);
+            let report: serde_json::Value = serde_json::from_str(&build::must(&mut report)).expect("JSON");
+            let rows = report["methods"].as_array().expect("methods").iter().filter(|row| row["native"] == true);
+            let calls =
+                |row: &serde_json::Value| (format!("{}.{}", row["class"], row["method"]).replace('"', ""), row["calls"].clone());
+            rows.map(calls).collect::<std::collections::BTreeMap<_, _>>()
+        };
+        let merged = natives("");
+        // Each round: an item and its parts, and the plain object. The JDK clones some arrays while it links.
+        let calls = ["clone", "hashCode"].map(|name| merged[&format!("java.lang.Object.{name}")].as_u64().expect("a number"));
+        assert!((20_000..20_100).contains(&calls[0]) && calls[1] == 10_000, "{calls:?} on {}", bench.jdk.feature);
+        assert_eq!(merged, natives(",sites=on"), "on {}", bench.jdk.feature);
+    }
+}

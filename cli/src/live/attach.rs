@@ -3,6 +3,8 @@
 use super::{now_ms, out_path, size, which};
 use crate::agent::{self, Options};
 use crate::args::{Attach, Detach};
+use crate::output::Output;
+use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::hotspot::attach::load;
 use cprof_live::hotspot::exchange::Exchange;
@@ -13,9 +15,7 @@ use cprof_profile::names::thousands;
 use cprof_profile::target::Library;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -43,6 +43,14 @@ pub fn attach(args: &Attach) -> Result<()> {
         options.check()?;
     }
     let mut target = Target::new(args.pid, args.agent.as_deref())?;
+    // Who writes finds out at the end: this command, or, without --for, the JVM, which may see other files.
+    let seen = |path: &Path| if args.time.is_some() { path.to_owned() } else { target.jvm.process.path(&path.to_string_lossy()) };
+    if let Some(directory) = out.parent().filter(|directory| !seen(directory).is_dir()) {
+        bail!("cannot write {}: {} is no directory; create it, or name another file with -o", out.display(), directory.display());
+    }
+    if seen(&out).is_dir() {
+        bail!(Usage(format!("{} is a directory; name a file with -o, as -o app.cprof", out.display())));
+    }
     // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let reply = target.send(options)?;
@@ -75,7 +83,7 @@ pub fn detach(args: &Detach) -> Result<()> {
     let mut err = io::stderr().lock();
     let (out, bytes) = match &args.out {
         Some(out) => {
-            let out = out_path(out, &RunFacts { pid: args.pid, ..RunFacts::default() });
+            let out = out_path(out, &of_recording(args.pid));
             (out.display().to_string(), target.fetch("detach", &out)?)
         }
         None => {
@@ -86,6 +94,12 @@ pub fn detach(args: &Detach) -> Result<()> {
     };
     writeln!(err, "cprof: detached from JVM {}; wrote {out} ({}); show it with: cprof report {out}", args.pid, size(bytes))?;
     Ok(())
+}
+
+/// What file names tell of the recording of a process; of one that is not in shared memory, from now on.
+pub fn of_recording(pid: u32) -> RunFacts {
+    let started_ms = which::recorded(pid).ok().and_then(|recording| recording.started_ms()).unwrap_or_else(now_ms);
+    RunFacts { pid, started_ms, ..RunFacts::default() }
 }
 
 /// Has the agent write a profile, with the JVM's threads stopped meanwhile. Answers the file's size.
@@ -144,20 +158,15 @@ impl Target {
         self.send(options)?;
         let pid = self.jvm.process.pid;
         let mut from = self.exchange.profile()?.with_context(|| format!("the agent in JVM {pid} wrote no profile"))?;
-        // Under its name only when it is whole.
-        let name = out.file_name().with_context(|| format!("{} names no file", out.display()))?;
-        let unfinished = out.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
         let copied = (|| {
-            let mut to = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&unfinished)?;
-            let bytes = io::copy(&mut from, &mut to)?;
-            fs::rename(&unfinished, out)?;
-            Ok::<u64, io::Error>(bytes)
+            let mut to = Output::create(out)?;
+            let bytes = io::copy(&mut from, &mut to).with_context(|| format!("{} cannot be written", out.display()))?;
+            to.finish()?;
+            Ok::<u64, anyhow::Error>(bytes)
         })();
         copied.map_err(|error| {
-            // What is left of it would be no profile.
-            let _ = fs::remove_file(&unfinished);
             let kept = self.exchange.keep_profile();
-            anyhow!("cannot write {}: {error}; the profile stays in {kept}, as JVM {pid} sees it", out.display())
+            anyhow!("{error:#}; the profile stays in {kept}, as JVM {pid} sees it")
         })
     }
 }

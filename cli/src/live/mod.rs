@@ -38,6 +38,11 @@ fn out_path(pattern: &str, run: &RunFacts) -> PathBuf {
     PathBuf::from(path)
 }
 
+/// What a process that has ended has left here, if it could not write its profile.
+pub fn left_by(pid: u32) -> Option<PathBuf> {
+    which::left(&pid.to_string()).ok().map(|recording| recording.path().to_owned())
+}
+
 /// Milliseconds since 1970.
 fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)

@@ -26,6 +26,12 @@ pub fn recover(args: &Recover) -> Result<()> {
     for warning in &again.warnings {
         writeln!(err, "cprof: {}", style.warning(warning))?;
     }
+    ensure!(
+        found.contexts > 0,
+        "nothing could be recovered from {}, which is damaged: {} was written, but has no contexts",
+        recording.path().display(),
+        out.display()
+    );
     if !args.quiet {
         let (out, directory) = (out.display(), recording.path().display());
         writeln!(err, "cprof: wrote {out} ({}); show it with: cprof report {out}", size(bytes))?;

@@ -1,20 +1,20 @@
 //! `cprof snapshot`: a profile of a running JVM, which does not notice.
 
-use super::attach::exact_snapshot;
-use super::{now_ms, out_path, size, which};
+use super::attach::{exact_snapshot, of_recording};
+use super::{out_path, size, which};
 use crate::args::Snapshot;
 use crate::style::Style;
 use anyhow::Result;
 use cprof_live::take;
 use cprof_profile::file;
-use cprof_profile::model::{RunFacts, Taken};
+use cprof_profile::model::Taken;
 use cprof_profile::names::thousands;
 use std::io::{self, Write};
 
 /// Writes it.
 pub fn snapshot(args: &Snapshot) -> Result<()> {
     if args.exact {
-        let out = out_path(&args.out, &RunFacts { pid: args.pid, started_ms: now_ms(), ..RunFacts::default() });
+        let out = out_path(&args.out, &of_recording(args.pid));
         let bytes = exact_snapshot(args.pid, args.agent.as_deref(), &out)?;
         if !args.quiet {
             eprintln!("cprof: wrote {} ({}); show it with: cprof report {0}", out.display(), size(bytes));

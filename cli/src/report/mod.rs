@@ -24,8 +24,8 @@ pub fn report(args: &Report) -> Result<()> {
     let mut out = BufWriter::new(stdout.lock());
     match (args.format, args.tree, args.threads, args.coverage) {
         (Format::Text, true, ..) => tree::text(&view, args, &mut out, style)?,
-        (Format::Csv, true, ..) => tree::csv(&view, &mut out)?,
-        (Format::Json, true, ..) => tree::json(&view, &mut out)?,
+        (Format::Csv, true, ..) => tree::csv(&view, args, &mut out)?,
+        (Format::Json, true, ..) => tree::json(&view, args, &mut out)?,
         (Format::Text, _, true, _) => threads::text(&view, args, &mut out, style)?,
         (Format::Csv, _, true, _) => threads::csv(&view, args, &mut out)?,
         (Format::Json, _, true, _) => threads::json(&view, args, &mut out)?,

@@ -155,13 +155,15 @@ struct Row<'a> {
     processor: Option<Columns>,
 }
 
-/// Calls `each` with every context depth first, callees in order of name: the same run gives the same rows.
-fn each_row(view: &View, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<()> {
+/// Calls `each` with every context that is kept, depth first, callees in order of name: the same run gives the same rows.
+fn each_row(view: &View, args: &Report, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<()> {
     let lines = lines(view)?;
+    let kept = kept(view, args);
     let mut open: Vec<u32> = vec![0];
     let mut next = 1;
     let mut result = Ok(());
     let order = |children: &mut Vec<u32>| {
+        children.retain(|&child| kept[child as usize]);
         children.sort_by(|&a, &b| by_name(view, a, b));
     };
     view.tree.walk(order, |visit| {
@@ -199,14 +201,14 @@ fn each_row(view: &View, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<
 }
 
 /// A row per context.
-pub fn csv(view: &View, out: &mut dyn Write) -> Result<()> {
+pub fn csv(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
     write!(
         out,
         "index,parent,class,method,descriptor,site,line,native,calls,exceptional_exits,bytecodes,bytecodes_total{}\r\n",
         if view.processor.is_some() { HEADER } else { "" }
     )?;
     let number = |n: Option<u32>| n.map(|n| n.to_string()).unwrap_or_default();
-    each_row(view, |r| {
+    each_row(view, args, |r| {
         let names = [field(r.class), field(r.method), field(r.descriptor)].join(",");
         let (site, line) = (number(r.site), number(r.line.map(u32::from)));
         let [calls, exits, own, total] = [r.calls, r.exceptional_exits, r.bytecodes, r.bytecodes_total];
@@ -217,12 +219,12 @@ pub fn csv(view: &View, out: &mut dyn Write) -> Result<()> {
 }
 
 /// `totals`, `contexts`, `coverage`, `run`.
-pub fn json(view: &View, out: &mut dyn Write) -> Result<()> {
+pub fn json(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
     #[derive(Serialize)]
     struct Contexts<'a> {
         totals: Totals<'a>,
         #[serde(serialize_with = "rows")]
-        contexts: &'a View,
+        contexts: (&'a View, &'a Report),
         coverage: Coverage<'a>,
         run: &'a RunFacts,
         #[serde(skip_serializing_if = "<[Run]>::is_empty")]
@@ -230,7 +232,7 @@ pub fn json(view: &View, out: &mut dyn Write) -> Result<()> {
     }
     let report = Contexts {
         totals: Totals::new(view),
-        contexts: view,
+        contexts: (view, args),
         coverage: Coverage::new(view),
         run: &view.profile.run,
         runs: &view.profile.runs,
@@ -241,11 +243,11 @@ pub fn json(view: &View, out: &mut dyn Write) -> Result<()> {
 }
 
 /// The rows one by one: a million of them need not be in memory together.
-fn rows<S: Serializer>(view: &&View, serializer: S) -> Result<S::Ok, S::Error> {
+fn rows<S: Serializer>(&(view, args): &(&View, &Report), serializer: S) -> Result<S::Ok, S::Error> {
     use serde::ser::{Error, SerializeSeq};
     let mut sequence = serializer.serialize_seq(None)?;
     let mut failed = None;
-    let walked = each_row(view, |row| {
+    let walked = each_row(view, args, |row| {
         sequence.serialize_element(&row).map_err(|e| {
             failed.get_or_insert(e);
             io::Error::other("a row that cannot be written")

@@ -156,12 +156,21 @@ impl Graph {
         self.wide_stores.clear();
         self.accesses_fields = false;
         let mut stores_0 = false;
+        // Objects of the own class or the superclass that are begun (`new`) and not finished; and how many of them at the targets of jumps. One that is
+        // begun where an exception ends the path, as Kotlin's compiler has it for `x ?: A(fail())`, is never finished.
         let mut begun = 0u32;
+        let mut begun_at: Vec<(i64, u32)> = Vec::new();
         for instruction in Instructions::new(code.bytes, code.at) {
             let i = instruction?;
             let bci = i.bci as usize;
             let next = bci + i.bytes.len();
             self.marks[bci] |= mark::START;
+            if is_constructor && self.marks[bci] & mark::CUT_OFF != 0 {
+                begun = begun_at.iter().find(|(target, _)| *target == bci as i64).map_or(0, |(_, begun)| *begun);
+            }
+            if begun > 0 {
+                begun_at.extend(i.jump_target().into_iter().chain(i.switch_targets()).map(|target| (target, begun)));
+            }
             match i.opcode {
                 op::IFEQ..=op::JSR | op::IFNULL | op::IFNONNULL | op::GOTO_W | op::JSR_W => {
                     self.mark_target(i.jump_target().unwrap_or(-1), code.at + bci)?;

@@ -400,7 +400,8 @@ fn copy_local(out: &mut Vec<u8>, i: &Instruction<'_>, index: u16) {
     }
 }
 
-/// The ranges for the catch-any handlers: everything after the entry, save a constructor's super() and this() calls.
+/// The ranges for the catch-any handlers: everything after the entry, save a constructor's super() and this() calls, and what nothing leads to,
+/// where the frame may be any.
 fn cover(covered: &mut Vec<Covered>, graph: &Graph, from: u32, end: u32, behind: &[u32], instruction: &[u32]) {
     let mut push = |start: u32, end: u32, uninitialised: bool| {
         if start < end {
@@ -413,7 +414,10 @@ fn cover(covered: &mut Vec<Covered>, graph: &Graph, from: u32, end: u32, behind:
     let mut start = from;
     for block in &graph.blocks {
         let block_end = if block.end as usize + 1 == graph.marks.len() { end } else { behind[block.end as usize] };
-        if graph.marks[block.last as usize] & mark::SUPER_CALL != 0 {
+        let leads = graph.marks[block.start as usize] & (mark::CUT_OFF | mark::TARGET | mark::HANDLER);
+        if leads == mark::CUT_OFF {
+            // Nothing runs here.
+        } else if graph.marks[block.last as usize] & mark::SUPER_CALL != 0 {
             push(start, instruction[block.last as usize], block.uninitialised);
         } else {
             push(start, block_end, block.uninitialised);

@@ -83,10 +83,12 @@ impl Moved<'_> {
             let new = start + offset;
             let patched = match position {
                 Position::Instruction => self.whole(u2(offset)).map(|bci| {
-                    out[new..new + 2].copy_from_slice(&(self.body.instruction[bci] as u16).to_be_bytes());
+                    // The cursor checks the two bytes after this call, or the six below; a short attribute fails there.
+                    if let Some(place) = out.get_mut(new..new + 2) {
+                        place.copy_from_slice(&(self.body.instruction[bci] as u16).to_be_bytes());
+                    }
                 }),
                 Position::Range => self.range(u2(offset), u2(offset + 2)).map(|range| {
-                    // The cursor checks the six bytes after this call; a short attribute fails there.
                     if let Some(row) = out.get_mut(new..new + 6) {
                         row[..4].copy_from_slice(&range);
                         row[4..].copy_from_slice(&self.local(u2(offset + 4)));

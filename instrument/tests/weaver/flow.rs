@@ -180,6 +180,26 @@ fn constants_throw_only_if_a_class_must_be_resolved() {
 }
 
 #[test]
+fn an_object_that_an_exception_leaves_unfinished_is_not_the_constructors_own() {
+    // As Kotlin has it: super(x ?: S(fail())), where fail() never returns.
+    let mut call = 0;
+    let (graph, _) = analyse(0, "<init>", |code, class| {
+        let other = class.pool.class("S");
+        let (fail, constructor) =
+            (class.pool.method("T", "fail", "()Ljava/lang/Throwable;"), class.pool.method("S", "<init>", "(LS;)V"));
+        let given = code.label();
+        code.put(&[42, 43, 89]).jump(199, given).put(&[87]); // aload_0, aload_1, dup, ifnonnull, pop
+        code.put_u2(187, other).put(&[89]).put_u2(184, fail).put(&[191]); // new S, dup, fail(), athrow
+        code.place(given);
+        call = code.bytes.len();
+        code.put_u2(183, constructor).put(&[177]);
+    })
+    .expect("well-formed");
+    let marked: Vec<_> = (0..graph.marks.len()).filter(|&bci| graph.marks[bci] & mark::SUPER_CALL != 0).collect();
+    assert_eq!(marked, [call]);
+}
+
+#[test]
 fn only_the_constructors_own_call_is_its_super_call() {
     let mut calls = Vec::new();
     let (graph, plan) = analyse(0, "<init>", |code, class| {

@@ -2,9 +2,9 @@
 
 use super::FileMemory;
 use crate::process::{own_user, user_name};
-use cprof_instrument::abi::{self, header};
+use cprof_instrument::abi::{flags, header};
 use cprof_profile::recording::Memory;
-use cprof_profile::recording::files::{ARENA, CLASS_LOG};
+use cprof_profile::recording::files::{ARENA, CLASS_LOG, DirectoryName};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, open, openat};
 use std::fs::File;
@@ -112,6 +112,11 @@ impl Recording {
         &self.path
     }
 
+    /// When it began, in milliseconds since 1970, as its directory's name says.
+    pub fn started_ms(&self) -> Option<u64> {
+        Some(DirectoryName::parse(self.path.file_name()?.to_str()?)?.started_ms)
+    }
+
     /// Whose it is.
     pub fn user(&self) -> u32 {
         self.user
@@ -151,12 +156,9 @@ impl Recording {
         Ok(bytes)
     }
 
-    /// Whether the JVM keeps part of the arena in memory of its own: the file has less space than the arena may use
-    /// (agent/arena.rs allocates it before it raises the limit).
+    /// Whether the JVM keeps part of the arena in memory of its own.
     pub fn is_partial(&self) -> io::Result<bool> {
-        let limit = self.arena()?.u64(header::LIMIT).unwrap_or(0);
-        let Some(chunks) = limit.checked_sub(abi::CHUNKS) else { return Ok(false) };
-        Ok(self.arena.metadata()?.blocks() * BLOCK < abi::METHODS + chunks + abi::RESERVE)
+        Ok(self.arena()?.u32(header::FLAGS).unwrap_or(0) & flags::PRIVATE != 0)
     }
 
     /// Bytes that it takes in shared memory.

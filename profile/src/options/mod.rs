@@ -28,8 +28,8 @@ pub struct Options {
     pub depth: u32,
     /// `recursion=fold`.
     pub fold: bool,
-    /// `root=`: class in dotted form, method.
-    pub roots: Vec<(String, String)>,
+    /// `root=`: patterns of methods, see [`crate::names::Pattern::matches_method`].
+    pub roots: Vec<String>,
     /// Dotted class names with `*`.
     pub include: Vec<String>,
     /// Dotted class names with `*`.
@@ -189,9 +189,10 @@ fn size(name: &str, value: &str) -> Result<u64, Wrong> {
     if (LEAST_MEMORY..=MOST_MEMORY).contains(&bytes) { Ok(bytes) } else { Err(wrong()) }
 }
 
-fn root(value: &str) -> Result<(String, String), Wrong> {
-    match value.rsplit_once('.') {
-        Some((class, method)) if !class.is_empty() && !method.is_empty() => Ok((class.to_owned(), method.to_owned())),
+fn root(value: &str) -> Result<String, Wrong> {
+    let name = value.split('(').next().unwrap_or_default();
+    match name.rsplit_once('.') {
+        Some((class, method)) if !class.is_empty() && !method.is_empty() => Ok(value.to_owned()),
         _ => Err(Wrong(format!("root={value} is not valid; root= takes a class and a method, as root=com.acme.Main.run"))),
     }
 }
@@ -223,7 +224,7 @@ mod tests {
         .unwrap();
         assert!(o.quiet && o.block && o.sites && o.fold && o.deterministic);
         assert_eq!((o.depth, o.max_nodes, o.max_memory), (9, 5, Some(1 << 30)));
-        assert_eq!(o.roots, [("a.B".into(), "c".into()), ("D".into(), "<init>".into())]);
+        assert_eq!(o.roots, ["a.B.c", "D.<init>"]);
         assert_eq!((o.include.as_slice(), o.exclude.as_slice()), (&["a.*".to_owned()][..], &["b.C".to_owned()][..]));
         assert_eq!(o.out_path(&o.out, 7, 11), Path::new("/a/7-11%.cprof"));
     }

@@ -19,6 +19,8 @@ pub(super) struct Hierarchy<'a> {
     /// Name and descriptor of every native method: most call sites are settled by a look here.
     native_names: FxHashSet<(&'a [u8], &'a [u8])>,
     loaders: Vec<&'a str>,
+    /// Beside the classes: the positions of their methods that are recorded.
+    recorded: Vec<Vec<u16>>,
     natives: FxHashMap<(u32, u16), u32>,
     /// Natives that call sites named, in order of discovery.
     pub(super) found: Vec<Native>,
@@ -31,6 +33,7 @@ impl<'a> Hierarchy<'a> {
             by_name: FxHashMap::default(),
             native_names: FxHashSet::default(),
             loaders: log.classes.iter().map(|c| c.loader).collect(),
+            recorded: log.classes.iter().map(|c| c.methods.iter().map(|&(index, ..)| index).collect()).collect(),
             natives: FxHashMap::default(),
             found: Vec::new(),
         };
@@ -88,7 +91,9 @@ impl<'a> Hierarchy<'a> {
                     continue;
                 }
                 let mut native = None;
-                let mut dynamic = matches!(instruction.opcode, op::INVOKEVIRTUAL | op::INVOKEINTERFACE);
+                // No class overrides what arrays have.
+                let of_array = member.class.first() == Some(&b'[');
+                let mut dynamic = matches!(instruction.opcode, op::INVOKEVIRTUAL | op::INVOKEINTERFACE) && !of_array;
                 if instruction.opcode != op::INVOKEINTERFACE
                     && let Some((owner, index)) = self.resolve(member.class, member.name, member.descriptor, loader)
                     && let Some(declaring) = &self.parsed[owner as usize]
@@ -103,6 +108,9 @@ impl<'a> Hierarchy<'a> {
                             found.len() as u32 - 1
                         });
                         native = Some(number);
+                    } else if instruction.opcode == op::INVOKESPECIAL {
+                        // `super.m()`: the Java calls that are recorded are its own, too.
+                        dynamic = self.recorded[owner as usize].contains(&index);
                     }
                 }
                 if native.is_some() || dynamic {

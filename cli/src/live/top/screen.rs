@@ -25,7 +25,11 @@ impl Screen {
     /// Shows lines, made for so many columns and rows. Each is written over the last and all of them go out at once, as standard output
     /// would pass them on in pieces of a kilobyte: nothing flickers, and nobody sees one half of two pictures.
     pub fn show(&mut self, lines: impl FnOnce(usize, usize) -> Vec<String>) -> io::Result<()> {
-        let (width, height) = size()?;
+        // Some terminals do not know their size: those of serial lines, of `script`.
+        let (width, height) = match size()? {
+            (0, _) | (_, 0) => (80, 24),
+            size => size,
+        };
         let mut out = Vec::new();
         queue!(out, BeginSynchronizedUpdate)?;
         for (row, line) in lines(width.into(), height.into()).iter().take(height.into()).enumerate() {
