@@ -3,7 +3,7 @@
 use crate::faults;
 use crate::jni::Jni;
 use cprof_instrument::abi::{self, slot};
-use jni_sys::jobject;
+use jni_sys::{jfieldID, jobject};
 use std::ffi::CString;
 use std::io;
 use std::ptr::NonNull;
@@ -45,10 +45,8 @@ impl Contexts {
     pub fn set(&self, jni: Jni, thread: jobject, word: Word, value: u64) -> Option<()> {
         match self {
             Contexts::Fields => {
-                let class = jni.class_of(thread);
-                let field = jni.field(class, &CString::new(name(word)).ok()?, c"J")?;
+                let field = field_id(jni, thread, name(word))?;
                 jni.set_long_field(thread, field, value as i64);
-                jni.forget(class);
             }
             Contexts::Slots(slots) => {
                 let id = field(jni, thread, slot::KEY)? as u64;
@@ -68,13 +66,24 @@ fn name(word: Word) -> &'static str {
     }
 }
 
-/// A field of `java.lang.Thread`, found through a thread rather than by the class's name, for which the JVM would ask the
-/// application's class loader.
+/// A field of `java.lang.Thread`.
 fn field(jni: Jni, thread: jobject, name: &str) -> Option<i64> {
-    let class = jni.class_of(thread);
+    Some(jni.long_field(thread, field_id(jni, thread, name)?))
+}
+
+/// Found in `java.lang.Thread`, and that through a thread: for a class's name the JVM would ask the application's class loader, and asked for the
+/// field of a class it initialises that class (JNI, GetFieldID), which a thread that is stopped may be doing with one of the program's.
+fn field_id(jni: Jni, thread: jobject, name: &str) -> Option<jfieldID> {
+    let mut class = jni.class_of(thread);
+    let mut above = jni.superclass(class)?;
+    while let Some(next) = jni.superclass(above) {
+        jni.forget(class);
+        (class, above) = (above, next);
+    }
     let field = jni.field(class, &CString::new(name).ok()?, c"J");
+    jni.forget(above);
     jni.forget(class);
-    Some(jni.long_field(thread, field?))
+    field
 }
 
 /// The table, shaped as `cprof_instrument::abi::slot` says. Pages that no thread has used take no memory.

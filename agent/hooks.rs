@@ -1,6 +1,6 @@
 //! The events the agent takes part in, in the order of a JVM's life.
 
-use crate::attach::{Attached, retransform};
+use crate::attach::retransform;
 use crate::jni::Jni;
 use crate::jvmti::{Callbacks, Capability, Event, Jvmti, MethodId, RawEnv, jthread};
 use crate::muted::Muted;
@@ -123,8 +123,7 @@ unsafe extern "C" fn class_file_load_hook(
             let name = if name.is_null() { None } else { CStr::from_ptr(name).to_str().ok() };
             (Jni::new(jni), std::slice::from_raw_parts(bytes, usize::try_from(length).ok()?), name)
         };
-        let leaving = agent.attached.as_ref().is_some_and(Attached::is_leaving);
-        if leaving {
+        if agent.is_leaving() {
             retransform::hooked();
             return None;
         }

@@ -134,6 +134,12 @@ impl<'a> Jni<'a> {
         call!(self, v1_2, GetObjectClass, object)
     }
 
+    /// A class's superclass; `None` for `java.lang.Object`.
+    pub fn superclass(self, class: jclass) -> Option<jclass> {
+        let above = call!(self, v1_2, GetSuperclass, class);
+        if above.is_null() { None } else { Some(above) }
+    }
+
     /// Gives a local reference back before the callback ends.
     pub fn forget(self, object: jobject) {
         call!(self, v1_2, DeleteLocalRef, object);

@@ -255,6 +255,13 @@ impl Jvmti {
         Ok(self.take_array(classes, count))
     }
 
+    /// Whether a class is initialised.
+    pub fn is_initialised(self, class: jclass) -> bool {
+        const INITIALIZED: jint = 4;
+        let mut status: jint = 0;
+        call!(self, 49, "GetClassStatus", (jclass, *mut jint), class, &mut status).is_ok() && status & INITIALIZED != 0
+    }
+
     /// Whether a class may be retransformed.
     pub fn is_modifiable(self, class: jclass) -> bool {
         let mut answer: u8 = 0;

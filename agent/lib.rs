@@ -111,6 +111,11 @@ impl Agent {
         self.attached.is_some()
     }
 
+    /// Whether the agent is about to leave the JVM.
+    fn is_leaving(&self) -> bool {
+        self.attached.as_ref().is_some_and(Attached::is_leaving)
+    }
+
     /// The classes of the runtime for this run; `None` when they do not belong to this agent.
     fn runtime_classes(&self) -> Option<Vec<(&'static str, Vec<u8>)>> {
         runtime_classes(&self.arena, self.contexts, &self.options, self.feature)

@@ -5,16 +5,20 @@ use crate::classes::EntryId;
 use crate::contexts::{Contexts, Word};
 use crate::jni::Jni;
 use crate::jvmti::{FrameInfo, Jvmti, MethodId};
-use crate::{Agent, contained, faults};
+use crate::{Agent, contained, faults, lock};
 use cprof_instrument::classfile::ClassFile;
 use cprof_instrument::{WovenMethod, abi};
 use cprof_profile::recording::{Frame, Log, Memory, Stack};
-use jni_sys::{jclass, jobject};
+use jni_sys::{_jobject, jclass, jobject};
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// The tag of virtual threads; no loader and no class has it (`crate::classes`).
 const VIRTUAL_THREAD_TAG: i64 = i64::MAX;
+
+const VIRTUAL_THREAD: &str = "Ljava/lang/VirtualThread;";
 
 /// Threads that are stopped amid injected code may run on this often in all, and each this often, for a moment that gets longer with every time. (Where
 /// there are more threads than cores, many moments pass in which it has no turn.)
@@ -37,17 +41,30 @@ pub struct Stopped {
     threads: Vec<jobject>,
     /// All threads are there, and all of them were stopped that the VM would stop.
     pub whole: bool,
+    /// Two that stop all threads would stop each other. Given back when the threads run again.
+    _alone: MutexGuard<'static, ()>,
 }
+
+static STOPPING: Mutex<()> = Mutex::new(());
 
 impl Stopped {
     /// Stops all threads but the current one. `virtuals`: this JVM has virtual threads; `wanted`, asked when all stand still: some of them have
     /// stacks that are wanted.
     pub fn all(jvmti: Jvmti, jni: Jni, virtuals: bool, wanted: impl FnOnce() -> bool) -> Stopped {
         faults::pass("stop threads");
+        let alone = lock(&STOPPING);
+        // What is asked for while threads stand still may wait for them: the class must be known before.
+        let virtual_class = if virtuals { virtual_class(jvmti, jni) } else { None };
         let current = jvmti.current_thread();
         // From here on dropping it has the threads run again.
-        let mut stopped =
-            Stopped { jvmti, suspended: Vec::new(), virtual_but: None, threads: Vec::new(), whole: current.is_ok() };
+        let mut stopped = Stopped {
+            jvmti,
+            suspended: Vec::new(),
+            virtual_but: None,
+            threads: Vec::new(),
+            whole: current.is_ok(),
+            _alone: alone,
+        };
         let current = current.unwrap_or(std::ptr::null_mut());
         if virtuals {
             let except = if is_virtual(jvmti, jni, current) { vec![current] } else { Vec::new() };
@@ -58,11 +75,9 @@ impl Stopped {
         }
         // A thread that has not been stopped yet may start another that is not in the list: so until there is none that still runs.
         while stopped.platform(jni, current) {}
-        if virtuals && wanted() {
-            let found =
-                jni.find_class(c"java/lang/VirtualThread").map(|class| (class, jvmti.instances(class, VIRTUAL_THREAD_TAG)));
-            match found {
-                Some((class, Ok(virtuals))) => stopped.threads.extend(started(jni, class, virtuals)),
+        if let Some(class) = virtual_class.filter(|_| wanted()) {
+            match jvmti.instances(class, VIRTUAL_THREAD_TAG) {
+                Ok(virtuals) => stopped.threads.extend(started(jni, class, virtuals)),
                 _ => stopped.whole = false,
             }
         }
@@ -134,14 +149,29 @@ impl Drop for Stopped {
     }
 }
 
+/// The class of virtual threads; `None` while it is not initialised, for there are none then. JNI's FindClass would initialise it, which makes a thread, and ask
+/// the application's class loader.
+fn virtual_class(jvmti: Jvmti, jni: Jni) -> Option<jclass> {
+    static CLASS: AtomicPtr<_jobject> = AtomicPtr::new(std::ptr::null_mut());
+    if CLASS.load(Ordering::Acquire).is_null() {
+        for class in jvmti.loaded_classes().unwrap_or_default() {
+            if jvmti.class_signature(class).is_ok_and(|signature| signature == VIRTUAL_THREAD) {
+                CLASS.store(jni.keep(class)?, Ordering::Release);
+            }
+            jni.forget(class);
+        }
+    }
+    let class = CLASS.load(Ordering::Acquire);
+    (!class.is_null() && jvmti.is_initialised(class)).then_some(class)
+}
+
 /// Those of some virtual threads that have been started. A walk of the heap also finds one that another thread is in the middle of
 /// constructing; asked for its stack, HotSpot follows its continuation, which is null (JDK 25, jvmtiEnvBase.cpp, `is_vthread_alive`).
 fn started(jni: Jni, class: jclass, mut threads: Vec<jobject>) -> Vec<jobject> {
     // VirtualThread.NEW, what the field is before any constructor has run.
     const NEW: i32 = 0;
-    // Where there are none, asking for the field would initialise the class while all threads are stopped. HotSpot relies on the
-    // field, too (javaClasses.cpp).
-    let state = threads.first().and_then(|_| jni.field(class, c"state", c"I"));
+    // HotSpot relies on the field, too (javaClasses.cpp).
+    let state = jni.field(class, c"state", c"I");
     threads.retain(|&thread| {
         let started = state.is_some_and(|state| jni.int_field(thread, state) != NEW);
         if !started {
@@ -157,7 +187,7 @@ fn is_virtual(jvmti: Jvmti, jni: Jni, thread: jobject) -> bool {
     let class = jni.class_of(thread);
     let signature = jvmti.class_signature(class).unwrap_or_default();
     jni.forget(class);
-    signature == "Ljava/lang/VirtualThread;"
+    signature == VIRTUAL_THREAD
 }
 
 /// The address of the node below which a thread's next call counts, given its context's words; `None` where that is nowhere.

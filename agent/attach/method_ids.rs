@@ -8,6 +8,9 @@ use crate::jvmti::MethodId;
 use crate::vm_structs::{Library, Structs};
 use jni_sys::{JavaVM, jclass};
 
+/// The latest release whose method ids are known to be addresses.
+const LATEST: u32 = 25;
+
 /// Where the VM keeps things.
 pub struct Methods {
     intrinsic: usize,
@@ -16,8 +19,11 @@ pub struct Methods {
 }
 
 impl Methods {
-    /// `None`: this VM does not say.
-    pub fn find(vm: *mut JavaVM) -> Option<Methods> {
+    /// `None`: this VM does not say, or has ids that are no addresses (JDK 26, JDK-8268406).
+    pub fn find(vm: *mut JavaVM, feature: u32) -> Option<Methods> {
+        if feature > LATEST {
+            return None;
+        }
         let structs = Structs::open(&Library::of(vm)?)?;
         let offset = |type_name, field| structs.field(type_name, field).map(|field| field.offset);
         Some(Methods {

@@ -17,9 +17,9 @@ use jni_sys::{JavaVM, jclass};
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What an agent that came late changed in the JVM, and changes back.
 pub struct Attached {
@@ -47,7 +47,7 @@ impl Attached {
 
     /// Whether classes are to pass unchanged.
     pub fn is_leaving(&self) -> bool {
-        self.leaving.load(Ordering::Acquire)
+        self.leaving.load(Ordering::SeqCst)
     }
 }
 
@@ -136,7 +136,7 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         jni.ask_static(runtime, c"attach", c"(Ljava/lang/String;)V", library).ok_or(
             "cprof's runtime cannot be set up in this JVM: it must be able to load libcprof.so once more, by the same path",
         )?;
-        let methods = Methods::find(vm);
+        let methods = Methods::find(vm, feature);
         if methods.is_none() {
             log.append(&Entry::Warning(
                 "this JVM does not say where its intrinsic methods are: compiled code may not count them",
@@ -303,7 +303,7 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     let off = || contained(|| switch(&agent, jni, false));
     // A VM that has no memory now may have some in a moment.
     let switched = off().or_else(|_| off());
-    attached.leaving.store(true, Ordering::Release);
+    attached.leaving.store(true, Ordering::SeqCst);
     let unbound = contained(|| {
         let runtime = agent.runtime.load(Ordering::Acquire);
         jni.ask_static(runtime, c"detach", c"()V", std::ptr::null_mut()).ok_or_else(String::new)
@@ -316,7 +316,12 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     let remains = contained(|| Ok(frames::remains(&agent, jni, &crate::lock(&attached.before))));
     // What could not be taken away, or is not known, goes on calling the runtime.
     let mut quiet = switched.is_ok() && restored == Ok(true) && remains.as_ref().is_ok_and(|remains| !remains.runtime);
-    let left = contained(|| agent.classes.leave(jni).ok_or_else(|| "the class log cannot be read".to_owned()));
+    let left = contained(|| {
+        if !settled(agent.classes.defining()) {
+            return Err("one is being defined".to_owned());
+        }
+        agent.classes.leave(jni).ok_or_else(|| "the class log cannot be read".to_owned())
+    });
     let mut writers = HashSet::new();
     match left {
         Ok(left) => {
@@ -349,6 +354,18 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         }
     }
     switched
+}
+
+/// Waits until no hidden class is being defined, but not forever: its initialiser may run as long as it likes.
+fn settled(defining: &AtomicUsize) -> bool {
+    const ATTEMPTS: u32 = 500;
+    (0..ATTEMPTS).any(|_| {
+        let settled = defining.load(Ordering::SeqCst) == 0;
+        if !settled {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        settled
+    })
 }
 
 /// Gives woven classes their original bytes back. Answers whether all have them.

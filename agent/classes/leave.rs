@@ -50,7 +50,7 @@ impl Classes {
         let entered = left.methods.iter().all(|m| self.arena.add_method(m.id, m.counters, m.leaf, m.length));
         let mut known = lock(&self.known);
         let entry = known.ids.len() as EntryId;
-        let ids = methods.iter().map(|&(_, id, _)| id).collect();
+        let ids = methods.iter().map(|&(index, id, _)| (index, id)).collect();
         left.methods.iter().for_each(|m| lock(&self.colours).reserve(m.id));
         self.log.append(&Entry::Class(ClassEntry {
             name: &left.name,

@@ -24,7 +24,7 @@ use jni_sys::{jclass, jobject};
 use loaders::{APP_LOADER, Loaders, PLATFORM_LOADER};
 use prepare::{Key, Prepared, changed, key};
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Tags of class objects of hidden classes begin here; smaller ones are loaders'.
@@ -59,6 +59,7 @@ pub struct Classes {
     gaps: Mutex<Vec<(String, String)>>,
     /// In a running JVM: the hidden classes that were woven, which stay so when the agent leaves.
     hidden: Mutex<Vec<HiddenClass>>,
+    defining: AtomicUsize,
     /// No class is woven any more.
     gave_up: AtomicBool,
     /// It has been said that there is no memory for weaving.
@@ -67,8 +68,8 @@ pub struct Classes {
 
 #[derive(Default)]
 struct Known {
-    /// Method ids by entry, in the order of the class file.
-    ids: Vec<Box<[u32]>>,
+    /// By entry: the places in the class file of the methods that were woven, and their ids.
+    ids: Vec<Box<[(u16, u32)]>>,
     /// Classes that were woven.
     same: FxHashMap<Key, EntryId>,
     /// By loader's tag (0: boot) and name: for frames.
@@ -121,6 +122,7 @@ impl Classes {
             events: Events::default(),
             gaps: Mutex::default(),
             hidden: Mutex::default(),
+            defining: AtomicUsize::default(),
             gave_up: AtomicBool::default(),
             short: AtomicBool::default(),
         }
@@ -176,6 +178,11 @@ impl Classes {
     /// A hidden class. Answers the bytes to use instead, and the entry to pass to [`Classes::defined_hidden`].
     pub fn weave_hidden(&self, jni: Jni, loader: jobject, bytes: &[u8]) -> (Option<Vec<u8>>, Option<EntryId>) {
         self.weave(Some(jni), loader, bytes, Coming::Hidden)
+    }
+
+    /// How many hidden classes are being defined now that may have been woven: who weaves one has said so before, and says so when it is defined.
+    pub fn defining(&self) -> &AtomicUsize {
+        &self.defining
     }
 
     /// The VM has defined a hidden class: from here on its frames are recognised.
@@ -315,7 +322,7 @@ impl Classes {
             self.not_covered(&key.0, reason);
         }
         let woven = outcome.unwrap_or_else(|why| self.stays(&key.0, &why));
-        let ids = woven.iter().flat_map(|w| &w.methods).map(|m| m.id).collect();
+        let ids = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id)).collect();
         // Under the lock, so that the number of an entry is its place in the log.
         let mut known = crate::lock(&self.known);
         self.log.append_record(&record);

@@ -43,8 +43,8 @@ thread_local! {
 struct Numbering<'a> {
     classes: &'a Classes,
     policy: ClassPolicy<'a>,
-    before: std::vec::IntoIter<u32>,
-    again: bool,
+    /// Of a class that is woven again: its methods' places in the class file and their ids.
+    before: Option<Vec<(u16, u32)>>,
 }
 
 impl weave::Policy for Numbering<'_> {
@@ -58,8 +58,9 @@ impl weave::Policy for Numbering<'_> {
 
     /// An id's low bits are its colour.
     fn id(&mut self, method: &Method<'_>, counters: u16, leaf: bool) -> Option<u32> {
-        if self.again {
-            return self.before.next();
+        // A method that was not woven, being too large for instance, has none and gets none.
+        if let Some(before) = &self.before {
+            return before.iter().find(|(index, _)| *index == method.index).map(|&(_, id)| id);
         }
         let id = lock(&self.classes.colours).id(method);
         let code_length = method.code_length()?;
@@ -105,16 +106,15 @@ impl Classes {
     pub(super) fn weave_again(
         &self,
         class: &ClassFile<'_>,
-        ids: Vec<u32>,
+        ids: Vec<(u16, u32)>,
         options: &weave::Options,
     ) -> Result<Option<Woven>, String> {
         self.transform(class, self.numbering(class, Some(ids)), options)
     }
 
     /// `before`: the ids that its methods have.
-    fn numbering(&self, class: &ClassFile<'_>, before: Option<Vec<u32>>) -> Numbering<'_> {
-        let again = before.is_some();
-        Numbering { classes: self, policy: self.policy.class(class), before: before.unwrap_or_default().into_iter(), again }
+    fn numbering(&self, class: &ClassFile<'_>, before: Option<Vec<(u16, u32)>>) -> Numbering<'_> {
+        Numbering { classes: self, policy: self.policy.class(class), before }
     }
 
     /// What the VM gets to see of a class.
@@ -149,7 +149,7 @@ impl Classes {
 
     /// Weaves a logged class once more, to learn where its bytecodes went: per method, as in [`weave::WovenMethod::map`].
     pub fn maps(&self, entry: &ClassEntry) -> Option<Woven> {
-        let ids: Vec<u32> = entry.methods.iter().map(|&(_, id, _)| id).collect();
+        let ids = entry.methods.iter().map(|&(index, id, _)| (index, id)).collect();
         let class = ClassFile::parse(entry.bytes).ok()?;
         let options = weave::Options { inherited_calls: self.inherited_calls(entry.loader), maps: true, ..self.options };
         self.weave_again(&class, ids, &options).ok()?

@@ -47,6 +47,17 @@ fn under_the_agent_a_program_pauses_resumes_and_takes_snapshots() {
 }
 
 #[test]
+fn threads_may_ask_at_the_same_time() {
+    for jdk in jdk::all() {
+        let out = build::fresh(&format!("api-concurrent-{}", jdk.feature)).join("end.cprof");
+        let mut java = jdk.command("java");
+        java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+        // Four bytecodes a call.
+        assert_eq!(build::must(java.args(["-cp", &build::with_api(&jdk), "Concurrent"])), format!("{}\n", 4 * 6 * 20));
+    }
+}
+
+#[test]
 fn a_snapshot_that_cannot_be_written_is_answered_false_and_explained() {
     for jdk in jdk::all() {
         let directory = build::fresh(&format!("api-unwritable-{}", jdk.feature));

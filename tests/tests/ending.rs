@@ -77,6 +77,16 @@ fn exit_halt_and_uncaught_exceptions_write_the_profile() {
 }
 
 #[test]
+fn a_class_that_is_being_initialised_does_not_hold_up_the_end() {
+    for bench in run::benches() {
+        let out = build::fresh(&format!("initialises-{}", bench.jdk.feature)).join("it.cprof");
+        let ending = end(java(&bench, &format!("quiet,out={}", out.display()), "InitialisesAtExit"));
+        assert_eq!((ending.code, ending.stdout.as_str()), (0, "main ends\n"), "{}", ending.stderr);
+        assert_eq!(Report::read(&out).tree.of_method("InitialisesAtExit$Worker.run()V").calls, 1);
+    }
+}
+
+#[test]
 fn wrong_options_are_named_and_the_jvm_does_not_start() {
     const WRONG: &[(&str, &str)] = &[
         ("nonsense", "nonsense"),

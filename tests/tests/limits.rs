@@ -1,7 +1,8 @@
 //! When room for contexts runs out, contexts are folded; nothing that was counted gets lost, and nothing is added.
 
 use cprof_tests::run::{Bench, Report};
-use cprof_tests::{build, program, run};
+use cprof_tests::{OrFail, build, program, run};
+use std::fs;
 
 /// Programs of one thread that do the same in each run.
 const PROGRAMS: &[&str] = &["Finally", "Recursion", "Rethrow"];
@@ -21,5 +22,59 @@ fn what_ran_outside_the_roots_stays_outside_when_there_is_no_room() {
             assert!(folded.tree.len() < whole.tree.len(), "{name}: {} contexts were not folded", whole.tree.len());
             assert_eq!(folded.tree.total(), whole.tree.total(), "{name}");
         }
+    }
+}
+
+/// A class with a method that fits the class file and, woven, does not, and methods before and behind it; and a program that loads it in `count` loaders.
+const TOO_LARGE: [(&str, &str, &str); 2] = [
+    (
+        "loaded/TooLarge.java",
+        "public class TooLarge implements Runnable {
+            static int x;
+            static void before() { x++; }
+            static void tooLarge(int[] a) {",
+        "}
+            static int behind(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += i % 2 == 0 ? i : last(i); return sum; }
+            static int last(int n) { return n * 3; }
+            public void run() { before(); tooLarge(new int[100]); behind(10); }
+        }",
+    ),
+    (
+        "Loads.java",
+        "public class Loads {
+            public static void main(String[] args) throws Exception {
+                for (int i = 0; i < 5; i++) {
+                    var loader = new java.net.URLClassLoader(new java.net.URL[] {new java.io.File(args[0]).toURI().toURL()}, null);
+                    ((Runnable) loader.loadClass(\"TooLarge\").getDeclaredConstructor().newInstance()).run();
+                }
+            }
+        }",
+        "",
+    ),
+];
+
+#[test]
+fn a_class_with_a_method_that_is_too_large_is_counted_in_every_loader() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("too-large-{}", bench.jdk.feature));
+        let out = directory.join("it.cprof");
+        for (name, begin, end) in TOO_LARGE {
+            let source = directory.join(name);
+            let folder = source.parent().expect("a folder");
+            fs::create_dir_all(folder).or_fail(folder.display());
+            let body: String = (0..3600).map(|i| format!("if (a[{}] == {}) x++;\n", i % 100, i / 30)).collect();
+            fs::write(&source, if end.is_empty() { begin.to_owned() } else { format!("{begin}{body}{end}") }).or_fail(name);
+            build::must(bench.jdk.command("javac").arg("-d").arg(folder).arg(&source));
+        }
+        let mut java = bench.java(&[]);
+        java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+        build::must(java.arg("-cp").arg(&directory).arg("Loads").arg(directory.join("loaded/")));
+        let report = Report::read(&out);
+        let counts = |method: &str| report.tree.of_method(&format!("TooLarge.{method}"));
+        assert_eq!(["before()V", "behind(I)I", "last(I)I", "run()V"].map(|m| counts(m).calls), [5, 5, 25, 5]);
+        // getstatic, iconst_1, iadd, putstatic, return; iload_0, iconst_3, imul, ireturn
+        assert_eq!([counts("before()V").bytecodes, counts("last(I)I").bytecodes], [25, 100]);
+        assert!(report.gaps.iter().any(|(what, _)| what.starts_with("TooLarge.tooLarge")), "{:?}", report.gaps);
+        assert!(report.warnings.is_empty(), "{:?}", report.warnings);
     }
 }

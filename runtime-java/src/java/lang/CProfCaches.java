@@ -123,6 +123,8 @@ final class CProfCaches {
         }
         long log = at(ref);
         long start = log + LOG_HEADER;
+        // The stack ended while the thread got its tree.
+        if (at == 0) return start;
         if (bound) {
             if (at - start < LOG_SIZE) return at;
             simulate(u, t, r, start, at);
