@@ -58,6 +58,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
         command.args(DETERMINISTIC).env("TZ", "UTC").env("LC_ALL", "C.UTF-8");
     }
     command.args(arguments);
+    let began = SystemTime::now();
     let mut child = command.spawn().with_context(|| {
         format!("cannot start {}; name the java command by its path, or put it on PATH", Path::new(java).display())
     })?;
@@ -72,7 +73,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     if !args.quiet {
         let path = PathBuf::from(out.replace("%p", &pid.to_string()).replace("%%", "%"));
         // Fails when nobody reads standard error; the exit code is the program's all the same.
-        let _ = summarise(&path, pid);
+        let _ = summarise(&path, pid, began);
     }
     Ok(ExitCode::from(exit_code(status)))
 }
@@ -106,9 +107,15 @@ fn exit_code(status: ExitStatus) -> u8 {
     }
 }
 
-fn summarise(path: &Path, pid: u32) -> Result<()> {
+fn summarise(path: &Path, pid: u32, began: SystemTime) -> Result<()> {
     let mut err = io::stderr().lock();
-    if !path.exists() {
+    // What went into a device or a pipe is not to be had back.
+    if path.metadata().is_ok_and(|file| !file.is_file()) {
+        return Ok(());
+    }
+    // One that is older is another run's.
+    let written = path.metadata().and_then(|file| file.modified()).is_ok_and(|written| written >= began);
+    if !written {
         writeln!(err, "cprof: no profile was written to {}", path.display())?;
         if let Some(left) = live::left_by(pid) {
             let (left, path) = (left.display(), path.display());

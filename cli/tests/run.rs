@@ -97,6 +97,17 @@ fn without_a_profile_it_says_so() {
 }
 
 #[test]
+fn an_older_profile_is_not_taken_for_this_runs() {
+    let place = Place::new("older", "exit 0");
+    let older = place.0.join("older.cprof");
+    std::fs::write(&older, "of yesterday").unwrap();
+    let yesterday = std::time::SystemTime::now() - std::time::Duration::from_secs(86_400);
+    std::fs::File::options().write(true).open(&older).unwrap().set_modified(yesterday).unwrap();
+    let output = place.run(&["-o", older.to_str().unwrap()], &[]);
+    assert_eq!(text(&output.stderr), format!("cprof: no profile was written to {}\n", older.display()));
+}
+
+#[test]
 fn signals_reach_the_program_and_its_end_is_told() {
     let place = Place::new("signals", "trap 'echo got it; exit 3' TERM; echo ready; while :; do sleep 0.05; done");
     let mut child = place.command(&["-q"], &[]).stdout(Stdio::piped()).spawn().unwrap();
