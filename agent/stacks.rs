@@ -54,7 +54,7 @@ impl Stopped {
         faults::pass("stop threads");
         let alone = lock(&STOPPING);
         // What is asked for while threads stand still may wait for them: the class must be known before.
-        let virtual_class = if virtuals { virtual_class(jvmti, jni) } else { None };
+        let virtual_class = if virtuals { virtual_class(jvmti, jni) } else { Some(None) };
         let current = jvmti.current_thread();
         // From here on dropping it has the threads run again.
         let mut stopped = Stopped {
@@ -75,9 +75,10 @@ impl Stopped {
         }
         // A thread that has not been stopped yet may start another that is not in the list: so until there is none that still runs.
         while stopped.platform(jni, current) {}
-        if let Some(class) = virtual_class.filter(|_| wanted()) {
-            match jvmti.instances(class, VIRTUAL_THREAD_TAG) {
-                Ok(virtuals) => stopped.threads.extend(started(jni, class, virtuals)),
+        if virtual_class != Some(None) && wanted() {
+            let found = virtual_class.flatten().map(|class| (class, jvmti.instances(class, VIRTUAL_THREAD_TAG)));
+            match found {
+                Some((class, Ok(virtuals))) => stopped.threads.extend(started(jni, class, virtuals)),
                 _ => stopped.whole = false,
             }
         }
@@ -149,12 +150,12 @@ impl Drop for Stopped {
     }
 }
 
-/// The class of virtual threads; `None` while it is not initialised, for there are none then. JNI's FindClass would initialise it, which makes a thread, and ask
-/// the application's class loader.
-fn virtual_class(jvmti: Jvmti, jni: Jni) -> Option<jclass> {
+/// The class of virtual threads, or that it is not initialised, for there are none then; `None`: that cannot be told. JNI's FindClass would initialise it, which
+/// makes a thread, and ask the application's class loader.
+fn virtual_class(jvmti: Jvmti, jni: Jni) -> Option<Option<jclass>> {
     static CLASS: AtomicPtr<_jobject> = AtomicPtr::new(std::ptr::null_mut());
     if CLASS.load(Ordering::Acquire).is_null() {
-        for class in jvmti.loaded_classes().unwrap_or_default() {
+        for class in jvmti.loaded_classes().ok()? {
             if jvmti.class_signature(class).is_ok_and(|signature| signature == VIRTUAL_THREAD) {
                 CLASS.store(jni.keep(class)?, Ordering::Release);
             }
@@ -162,7 +163,7 @@ fn virtual_class(jvmti: Jvmti, jni: Jni) -> Option<jclass> {
         }
     }
     let class = CLASS.load(Ordering::Acquire);
-    (!class.is_null() && jvmti.is_initialised(class)).then_some(class)
+    Some((!class.is_null() && jvmti.is_initialised(class)).then_some(class))
 }
 
 /// Those of some virtual threads that have been started. A walk of the heap also finds one that another thread is in the middle of

@@ -69,14 +69,23 @@ pub struct Remains {
 /// was woven.
 pub fn remains(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
     let mut remains = look(agent, jni, before);
+    patiently(!remains.runtime, || {
+        remains = look(agent, jni, before);
+        !remains.runtime
+    });
+    remains
+}
+
+/// Asks again and again whether something is done that was not, or was, at first; but not forever. Answers whether it is.
+pub fn patiently(mut done: bool, mut ask: impl FnMut() -> bool) -> bool {
     for _ in 0..ATTEMPTS {
-        if !remains.runtime {
+        if done {
             break;
         }
         thread::sleep(BETWEEN);
-        remains = look(agent, jni, before);
+        done = ask();
     }
-    remains
+    done
 }
 
 fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {

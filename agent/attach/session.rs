@@ -17,9 +17,9 @@ use jni_sys::{JavaVM, jclass};
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What an agent that came late changed in the JVM, and changes back.
 pub struct Attached {
@@ -317,7 +317,9 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     // What could not be taken away, or is not known, goes on calling the runtime.
     let mut quiet = switched.is_ok() && restored == Ok(true) && remains.as_ref().is_ok_and(|remains| !remains.runtime);
     let left = contained(|| {
-        if !settled(agent.classes.defining()) {
+        // The initialiser of a hidden class may run as long as it likes.
+        let defined = || agent.classes.defining().load(Ordering::SeqCst) == 0;
+        if !frames::patiently(defined(), defined) {
             return Err("one is being defined".to_owned());
         }
         agent.classes.leave(jni).ok_or_else(|| "the class log cannot be read".to_owned())
@@ -354,18 +356,6 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         }
     }
     switched
-}
-
-/// Waits until no hidden class is being defined, but not forever: its initialiser may run as long as it likes.
-fn settled(defining: &AtomicUsize) -> bool {
-    const ATTEMPTS: u32 = 500;
-    (0..ATTEMPTS).any(|_| {
-        let settled = defining.load(Ordering::SeqCst) == 0;
-        if !settled {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        settled
-    })
 }
 
 /// Gives woven classes their original bytes back. Answers whether all have them.

@@ -43,7 +43,7 @@ thread_local! {
 struct Numbering<'a> {
     classes: &'a Classes,
     policy: ClassPolicy<'a>,
-    /// Of a class that is woven again: its methods' places in the class file and their ids.
+    /// Of a class that is woven again: its methods' places in the class file, in their order, and their ids.
     before: Option<Vec<(u16, u32)>>,
 }
 
@@ -60,7 +60,7 @@ impl weave::Policy for Numbering<'_> {
     fn id(&mut self, method: &Method<'_>, counters: u16, leaf: bool) -> Option<u32> {
         // A method that was not woven, being too large for instance, has none and gets none.
         if let Some(before) = &self.before {
-            return before.iter().find(|(index, _)| *index == method.index).map(|&(_, id)| id);
+            return before.binary_search_by_key(&method.index, |&(index, _)| index).ok().map(|at| before[at].1);
         }
         let id = lock(&self.classes.colours).id(method);
         let code_length = method.code_length()?;

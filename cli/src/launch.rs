@@ -3,6 +3,7 @@
 use crate::agent::{self, AGENT};
 use crate::args::Run;
 use crate::live;
+use crate::output;
 use crate::report;
 use crate::style::Style;
 use crate::usage::Usage;
@@ -30,12 +31,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let out = args.out.replace("%t", &now.to_string());
     // The agent would find out at the end of the run.
-    if let Some(directory) = Path::new(&out).parent().filter(|d| !d.as_os_str().is_empty() && !d.is_dir()) {
-        bail!("cannot write {out}: {} is no directory; create it, or name another file with --out", directory.display());
-    }
-    if Path::new(&out).is_dir() {
-        bail!(Usage(format!("{out} is a directory; name a file with --out, as -o app.cprof")));
-    }
+    output::has_place(Path::new(&out), Path::to_owned)?;
     // The agent's own line is replaced by the summary.
     let mut options = agent::Options::quiet();
     options.add("out", &out)?;

@@ -38,6 +38,19 @@ pub fn spares<'f>(out: &Path, read: impl IntoIterator<Item = &'f PathBuf>) -> Re
     }
 }
 
+/// Refuses a file that whoever writes it would find impossible at the end of the run. `seen` is where a path of the writer's is for this command.
+pub fn has_place(out: &Path, seen: impl Fn(&Path) -> PathBuf) -> Result<()> {
+    let missing = |directory: &&Path| !directory.as_os_str().is_empty() && !seen(directory).is_dir();
+    if let Some(directory) = out.parent().filter(missing) {
+        let (out, directory) = (out.display(), directory.display());
+        bail!("cannot write {out}: {directory} is no directory; create it, or name another file with --out");
+    }
+    if seen(out).is_dir() {
+        bail!(Usage(format!("{} is a directory; name a file with --out, as -o app.cprof", out.display())));
+    }
+    Ok(())
+}
+
 /// Refuses to write what is no text to a terminal. `what` it is, and the name of a file as an `example`.
 pub fn spares_terminal(out: &Path, what: &str, example: &str) -> Result<()> {
     if out == Path::new("-") && io::stdout().is_terminal() {

@@ -25,7 +25,7 @@ fn what_ran_outside_the_roots_stays_outside_when_there_is_no_room() {
     }
 }
 
-/// A class with a method that fits the class file and, woven, does not, and methods before and behind it; and a program that loads it in `count` loaders.
+/// A class with a method that fits the class file and, woven, does not, and methods before and behind it; and a program that loads it in five loaders.
 const TOO_LARGE: [(&str, &str, &str); 2] = [
     (
         "loaded/TooLarge.java",

@@ -3,8 +3,7 @@
 use super::{now_ms, out_path, size, which};
 use crate::agent::{self, Options};
 use crate::args::{Attach, Detach};
-use crate::output::Output;
-use crate::usage::Usage;
+use crate::output::{self, Output};
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::hotspot::attach::load;
 use cprof_live::hotspot::exchange::Exchange;
@@ -45,12 +44,7 @@ pub fn attach(args: &Attach) -> Result<()> {
     let mut target = Target::new(args.pid, args.agent.as_deref())?;
     // Who writes finds out at the end: this command, or, without --for, the JVM, which may see other files.
     let seen = |path: &Path| if args.time.is_some() { path.to_owned() } else { target.jvm.process.path(&path.to_string_lossy()) };
-    if let Some(directory) = out.parent().filter(|directory| !seen(directory).is_dir()) {
-        bail!("cannot write {}: {} is no directory; create it, or name another file with -o", out.display(), directory.display());
-    }
-    if seen(&out).is_dir() {
-        bail!(Usage(format!("{} is a directory; name a file with -o, as -o app.cprof", out.display())));
-    }
+    output::has_place(&out, seen)?;
     // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let reply = target.send(options)?;

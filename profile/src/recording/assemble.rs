@@ -246,7 +246,7 @@ impl<'a> Assembly<'_, 'a> {
             level,
             flow,
         });
-        self.hierarchy.sites(at, &method, number, &mut self.profile.native_sites);
+        self.hierarchy.sites(self.log, at, &method, number, &mut self.profile.native_sites);
         Ok(number)
     }
 

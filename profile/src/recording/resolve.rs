@@ -19,8 +19,6 @@ pub(super) struct Hierarchy<'a> {
     /// Name and descriptor of every native method: most call sites are settled by a look here.
     native_names: FxHashSet<(&'a [u8], &'a [u8])>,
     loaders: Vec<&'a str>,
-    /// Beside the classes: the positions of their methods that are recorded.
-    recorded: Vec<Vec<u16>>,
     natives: FxHashMap<(u32, u16), u32>,
     /// Natives that call sites named, in order of discovery.
     pub(super) found: Vec<Native>,
@@ -33,7 +31,6 @@ impl<'a> Hierarchy<'a> {
             by_name: FxHashMap::default(),
             native_names: FxHashSet::default(),
             loaders: log.classes.iter().map(|c| c.loader).collect(),
-            recorded: log.classes.iter().map(|c| c.methods.iter().map(|&(index, ..)| index).collect()).collect(),
             natives: FxHashMap::default(),
             found: Vec::new(),
         };
@@ -74,8 +71,8 @@ impl<'a> Hierarchy<'a> {
         None
     }
 
-    /// Adds the native call sites of a method of class `at`, which is the profile's method `number`.
-    pub(super) fn sites(&mut self, at: usize, method: &Method<'a>, number: u32, out: &mut Vec<NativeSite>) {
+    /// Adds the native call sites of a method of class `at` of the log, which is the profile's method `number`.
+    pub(super) fn sites(&mut self, log: &Log<'_>, at: usize, method: &Method<'a>, number: u32, out: &mut Vec<NativeSite>) {
         let loader = self.loaders[at];
         let mut calls: Vec<Call> = Vec::new();
         {
@@ -110,7 +107,7 @@ impl<'a> Hierarchy<'a> {
                         native = Some(number);
                     } else if instruction.opcode == op::INVOKESPECIAL {
                         // `super.m()`: the Java calls that are recorded are its own, too.
-                        dynamic = self.recorded[owner as usize].contains(&index);
+                        dynamic = log.classes[owner as usize].methods.iter().any(|&(recorded, ..)| recorded == index);
                     }
                 }
                 if native.is_some() || dynamic {
