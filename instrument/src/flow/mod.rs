@@ -6,6 +6,7 @@
 //! by an exception has to be derived from what entered and what came out.
 
 mod stack;
+mod super_calls;
 mod throws;
 
 use crate::classfile::instructions::Instructions;
@@ -98,6 +99,9 @@ pub struct Graph {
     accesses_fields: bool,
     block_at: Vec<u32>,
     switch_targets: Vec<u32>,
+    /// In a constructor: the calls of `<init>` of its class or superclass, and where they end; and whether it creates such objects.
+    own_inits: Vec<(u32, u32)>,
+    own_new: bool,
 }
 
 /// What the analysis has to know of the class and method around the code.
@@ -127,6 +131,9 @@ impl Graph {
         let is_constructor = method.name == b"<init>" && class.super_index != 0;
         self.stores_this = self.mark_leaders(class, code, is_constructor)?;
         self.mark_handlers(code)?;
+        if is_constructor {
+            self.mark_super_calls(class, code)?;
+        }
         let follow_this = self.accesses_fields && method.access & access::STATIC == 0 && !self.stores_this;
         let context = Context { class, code, follow_this };
         self.find_blocks(&context)?;
@@ -148,7 +155,7 @@ impl Graph {
         }
     }
 
-    /// Marks instruction starts, leaders and super() calls; answers whether local 0 is ever stored to.
+    /// Marks instruction starts and leaders; answers whether local 0 is ever stored to.
     fn mark_leaders(&mut self, class: &ClassFile<'_>, code: &Code<'_>, is_constructor: bool) -> Result<bool, Error> {
         self.marks.clear();
         self.marks.resize(code.bytes.len() + 1, 0);
@@ -156,21 +163,13 @@ impl Graph {
         self.wide_stores.clear();
         self.accesses_fields = false;
         let mut stores_0 = false;
-        // Objects of the own class or the superclass that are begun (`new`) and not finished; and how many of them at the targets of jumps. One that is
-        // begun where an exception ends the path, as Kotlin's compiler has it for `x ?: A(fail())`, is never finished.
-        let mut begun = 0u32;
-        let mut begun_at: Vec<(i64, u32)> = Vec::new();
+        self.own_inits.clear();
+        self.own_new = false;
         for instruction in Instructions::new(code.bytes, code.at) {
             let i = instruction?;
             let bci = i.bci as usize;
             let next = bci + i.bytes.len();
             self.marks[bci] |= mark::START;
-            if is_constructor && self.marks[bci] & mark::CUT_OFF != 0 {
-                begun = begun_at.iter().find(|(target, _)| *target == bci as i64).map_or(0, |(_, begun)| *begun);
-            }
-            if begun > 0 {
-                begun_at.extend(i.jump_target().into_iter().chain(i.switch_targets()).map(|target| (target, begun)));
-            }
             match i.opcode {
                 op::IFEQ..=op::JSR | op::IFNULL | op::IFNONNULL | op::GOTO_W | op::JSR_W => {
                     self.mark_target(i.jump_target().unwrap_or(-1), code.at + bci)?;
@@ -195,17 +194,11 @@ impl Graph {
                     }
                 }
                 op::GETFIELD | op::PUTFIELD => self.accesses_fields = true,
-                op::NEW if is_constructor => begun += u32::from(is_own_or_super(class, class.pool.class_name(i.u2())?)),
+                op::NEW if is_constructor => self.own_new |= is_own_or_super(class, class.pool.class_name(i.u2())?),
                 op::INVOKESPECIAL if is_constructor => {
                     let callee = class.pool.member(i.u2())?;
                     if callee.name == b"<init>" && is_own_or_super(class, callee.class) {
-                        // Compilers finish the objects that they begin, so that one <init> more than there were `new`
-                        // before it is the constructor's own.
-                        if begun == 0 {
-                            self.marks[bci] |= mark::SUPER_CALL;
-                            self.marks[next] |= mark::LEADER;
-                        }
-                        begun = begun.saturating_sub(1);
+                        self.own_inits.push((i.bci, next as u32));
                     }
                 }
                 _ => {}
@@ -215,6 +208,18 @@ impl Graph {
             }
         }
         Ok(stores_0)
+    }
+
+    fn mark_super_calls(&mut self, class: &ClassFile<'_>, code: &Code<'_>) -> Result<(), Error> {
+        match self.own_inits[..] {
+            // Nothing else it could finish than `this`.
+            [(bci, next)] if !self.own_new => {
+                self.marks[bci as usize] |= mark::SUPER_CALL;
+                self.marks[next as usize] |= mark::LEADER;
+                Ok(())
+            }
+            _ => super_calls::mark_along_paths(class, code, &mut self.marks),
+        }
     }
 
     fn mark_handlers(&mut self, code: &Code<'_>) -> Result<(), Error> {

@@ -1,11 +1,12 @@
-//! Where on the operand stack `this` is, within a block: for field accesses that cannot meet a null.
+//! Where on the operand stack `this` is: within a block, for field accesses that cannot meet a null, and from a
+//! constructor's entry to its call of `super(...)`.
 
 use crate::classfile::instructions::Instruction;
 use crate::classfile::opcode::op;
 use crate::classfile::{MemberRef, descriptor};
 
-/// The operand stack slots pushed since the block began; true: `this`, loaded from local 0.
-#[derive(Debug, Default)]
+/// The operand stack slots pushed since the block, or path, began; true: `this`.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Stack {
     slots: Vec<bool>,
 }
@@ -23,6 +24,11 @@ impl Stack {
     /// Pops; what lies below the block's first push is not `this` as far as anybody knows.
     fn pop(&mut self, slots: usize) {
         self.slots.truncate(self.slots.len().saturating_sub(slots));
+    }
+
+    /// Pushes one slot.
+    pub(super) fn push_one(&mut self, is_this: bool) {
+        self.slots.push(is_this);
     }
 
     fn push(&mut self, slots: usize) {

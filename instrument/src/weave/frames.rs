@@ -145,6 +145,10 @@ impl<'a> Frames<'a> {
         let arrival = around.body.arrival[bci];
         let mut first = true;
         let mut full = !self.change_carries_over(entry, slots_before, around);
+        if full && straddles(&self.locals, around.insert_at) {
+            // Nothing stores such a value, so that no control arrives here; but the code there is verified, too.
+            return Err(Error::new(at, "unreachable code with a long or double half in the parameters' place"));
+        }
         let mut pads = 0..0;
         if around.graph.marks[bci] & mark::LEADER != 0 {
             pads = around.placement.pads_before(around.graph.block_at(entry.bci));
@@ -423,6 +427,18 @@ fn read_type(c: &mut Cursor<'_>) -> Result<Type, Error> {
 
 fn slots(locals: &[Type]) -> u16 {
     locals.iter().fold(0, |sum: u16, local| sum.saturating_add(local.slots()))
+}
+
+/// Whether a long or double takes the slots on both sides of the boundary.
+fn straddles(locals: &[Type], boundary: u16) -> bool {
+    let mut slot = 0;
+    for local in locals {
+        if slot >= boundary {
+            break;
+        }
+        slot += local.slots();
+    }
+    slot > boundary
 }
 
 /// Slots of the parameters, `this` included; `None` if the descriptor is malformed or they are more than 255.

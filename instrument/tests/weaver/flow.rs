@@ -200,6 +200,46 @@ fn an_object_that_an_exception_leaves_unfinished_is_not_the_constructors_own() {
 }
 
 #[test]
+fn the_super_call_is_the_one_that_this_gets_to() {
+    let marked = |build: &dyn Fn(&mut Code, &mut Class) -> usize| {
+        let mut call = 0;
+        let (graph, _) = analyse(0, "<init>", |code, class| call = build(code, class)).expect("well-formed");
+        let marked: Vec<_> = (0..graph.marks.len()).filter(|&bci| graph.marks[bci] & mark::SUPER_CALL != 0).collect();
+        assert_eq!(marked, [call]);
+    };
+    // An <init> in front of the `new` that it finishes.
+    marked(&|code, class| {
+        let (other, constructor) = (class.pool.class("S"), class.pool.method("S", "<init>", "()V"));
+        let (begin, finish) = (code.label(), code.label());
+        code.jump(167, begin).place(finish).put_u2(183, constructor).put(&[87, 42]); // goto, <init>, pop, aload_0
+        let call = code.bytes.len();
+        code.put_u2(183, constructor).put(&[177]).place(begin).put_u2(187, other).put(&[89, 89]).jump(167, finish);
+        call
+    });
+    // An object that nobody finishes.
+    marked(&|code, class| {
+        let (other, constructor) = (class.pool.class("S"), class.pool.method("S", "<init>", "()V"));
+        code.put_u2(187, other).put(&[87, 42]); // new S, pop, aload_0
+        let call = code.bytes.len();
+        code.put_u2(183, constructor).put(&[177]);
+        call
+    });
+    // `this` by way of another local, in a handler that begins with a new object on the way to it.
+    marked(&|code, class| {
+        let (other, constructor) = (class.pool.class("S"), class.pool.method("S", "<init>", "()V"));
+        let fail = class.pool.method("T", "fail", "()V");
+        code.put(&[42, 76]); // aload_0, astore_1
+        let from = code.here();
+        code.put_u2(184, fail).put(&[1, 191]); // fail(), aconst_null, athrow
+        let handler = code.here();
+        code.handler(from, handler, handler, 0).put_u2(187, other).put(&[89]).put_u2(183, constructor).put(&[87, 43]);
+        let call = code.bytes.len();
+        code.put_u2(183, constructor).put(&[177]);
+        call
+    });
+}
+
+#[test]
 fn only_the_constructors_own_call_is_its_super_call() {
     let mut calls = Vec::new();
     let (graph, plan) = analyse(0, "<init>", |code, class| {

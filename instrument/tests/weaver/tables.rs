@@ -246,3 +246,19 @@ fn lines_and_variables_move_along() {
     assert!(lines > 10_000, "{lines} lines compared");
     assert!(unmoved * 100 <= variables, "{unmoved} of {variables} variables behind the parameters were not moved");
 }
+
+#[test]
+fn unreachable_code_with_half_a_value_in_the_parameters_place_leaves_the_method_alone() {
+    let maps = [255, 0, 4, 0, 2, 1, 4, 0, 0]; // full: (int, long), where nothing leads to
+    let bytes = with_maps(1, &maps, |code, class| {
+        let run = class.pool.method("E", "run", "()V");
+        code.put_u2(184, run).put(&[177, 31, 88, 177]); // lload_1, pop2, return
+    });
+    let options = Options { level: Level::Precise, sites: false, caches: false, inherited_calls: false, maps: false };
+    let woven = Weaver::new().weave(&bytes, &options, &mut Everything(15)).expect("a good class");
+    let skipped = woven.expect("a method").skipped;
+    assert_eq!(
+        skipped[0].reason.to_string().split(" (at ").next(),
+        Some("malformed code: unreachable code with a long or double half in the parameters' place")
+    );
+}
