@@ -9,6 +9,7 @@ use crate::{Agent, VIRTUAL_THREADS, contained, facts, faults, lock, memory, mess
 use cprof_profile::measure::measure;
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::Pattern;
+use cprof_profile::options;
 use cprof_profile::recording::log::Entry;
 use cprof_profile::recording::{self, Capture, Log, Memory, Summary};
 use cprof_profile::target::Bytecodes;
@@ -37,7 +38,7 @@ impl Agent {
             }
             return;
         }
-        let name = self.options.out_path(&self.options.out, self.pid, self.started / 1000);
+        let name = options::out_path(&self.options.out, self.pid, self.started / 1000);
         match contained(|| self.write_anywhere(jni, &name)) {
             Ok(summary) => {
                 if !self.options.quiet && !self.is_attached() {

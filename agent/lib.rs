@@ -44,7 +44,7 @@ use caches::Caches;
 use class_log::ClassLog;
 use classes::Classes;
 use contexts::Contexts;
-use cprof_profile::options::Options;
+use cprof_profile::options::{self, Options};
 use cprof_profile::recording::log::Entry;
 use directory::Directory;
 use dump::Pauses;
@@ -386,7 +386,7 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(env: *mut JNIEnv,
             message("no snapshot: its file's name cannot be read");
             return None;
         };
-        let out = agent.options.out_path(Path::new(&path), agent.pid, agent.started / 1000);
+        let out = options::out_path(Path::new(&path), agent.pid, agent.started / 1000);
         match contained(|| agent.write_profile(jni, &out)) {
             Ok(_) => Some(JNI_TRUE),
             Err(error) => {

@@ -11,7 +11,7 @@ use crate::jni::Jni;
 use crate::jvmti::{Jvmti, MethodId, class_name};
 use crate::turn::Turn;
 use crate::{Agent, contained, facts, faults, feature, hooks, memory, message, now_ms, recording, refusals, runtime};
-use cprof_profile::options::Options;
+use cprof_profile::options::{self, Options};
 use cprof_profile::recording::log::Entry;
 use jni_sys::{JavaVM, jclass};
 use std::collections::HashSet;
@@ -269,7 +269,7 @@ pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -
         agent.log.append(&Entry::Warning(&notice));
         reply.put("notice", notice);
     }
-    let path = out.map_or_else(|| agent.options.out_path(&agent.options.out, agent.pid, agent.started / 1000), PathBuf::from);
+    let path = out.map_or_else(|| options::out_path(&agent.options.out, agent.pid, agent.started / 1000), PathBuf::from);
     let result = contained(|| agent.write_profile(jni, &path));
     drop(finished);
     let keep = match &result {

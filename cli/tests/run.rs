@@ -145,6 +145,8 @@ fn what_cannot_start_is_explained() {
     assert!(code == Some(1) && message.contains("CPROF_AGENT names") && message.contains("nothing.so"), "{message}");
     let (code, message) = run(&["-o", "a,b.cprof", "--", "./java"], &agent);
     assert!(code == Some(2) && message.contains("out cannot contain a comma"), "{message}");
+    let (code, message) = run(&["-o", "-", "--", "./java"], &agent);
+    assert!(code == Some(2) && message.contains("standard output is the program's"), "{message}");
     let (code, message) = run(&["-o", "none/x.cprof", "--", "./java"], &agent);
     assert!(code == Some(1) && message.contains("cannot write none/x.cprof: none is no directory"), "{message}");
 }

@@ -64,9 +64,16 @@ impl Pattern {
         class.as_bytes()[..name] == first.as_bytes()[..name]
     }
 
-    /// Whether a method fits, as `Class.method` or `Class.method(descriptor…`.
+    /// Whether a method fits, as `Class.method`, `Class.method(descriptor…`, or as reports print it, with its parameters' types.
     pub fn matches_method(&self, class: &str, method: &str, descriptor: &str) -> bool {
-        self.matches(&format!("{class}.{method}")) || self.matches(&format!("{class}.{method}{}", descriptor.replace('/', ".")))
+        let name = format!("{class}.{method}");
+        let with = |parameters: &str| self.matches(&format!("{name}{parameters}"));
+        self.matches(&name)
+            || with(&descriptor.replace('/', "."))
+            || self.parts.iter().any(|part| part.contains('(')) && {
+                let printed = parameters(descriptor);
+                with(&printed) || with(&printed.replace(", ", ","))
+            }
     }
 }
 
@@ -164,6 +171,9 @@ mod tests {
         let may = |p: &str, class: &str| Pattern::new(p).may_match_in(class);
         assert!(may("a.B.m", "a.B") && may("a.*", "a.B") && may("*.m", "a.B") && may("a.B*", "a.BC") && !may("a.C.m", "a.B"));
         assert!(!Pattern::new("B.m(J)V").matches_method("B", "m", "(I)V"));
+        let printed = |p: &str| Pattern::new(p).matches_method("B", "m", "(I[Ljava/lang/String;)V");
+        assert!(printed("B.m(int, String[])") && printed("B.m(int,String[])") && printed("*.m(int*"));
+        assert!(!printed("B.m(int)") && !printed("B.m(String[], int)"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 fn text(path: &Path) -> &str {
@@ -82,6 +83,8 @@ fn a_crash_in_native_code_leaves_everything_up_to_it() {
         assert_eq!(calls(&out, "Workers", "tick"), 21_000);
         let report = cprof(&["report", text(&out)]);
         assert!(report.stdout.contains("recovered after the program was killed"), "{}", report.stdout);
+        let piped = Command::new(build::cprof()).args(["recover", &pid.to_string(), "-o", "-"]).output().expect("it starts");
+        assert!(piped.stdout == std::fs::read(&out).expect("the profile"), "{}", String::from_utf8_lossy(&piped.stderr));
         assert_eq!(cprof(&["clean", &pid.to_string()]).code, 0);
         assert_eq!(cprof(&["clean", &pid.to_string()]).code, 1, "nothing is left");
     }

@@ -66,7 +66,7 @@ Environment:
 pub struct Detach {
     /// Process id of the JVM, as cprof list shows it
     pub pid: u32,
-    /// Write the profile to this file, not to the one that cprof attach named; %p stands for the process id
+    /// Write the profile to this file, not to the one that cprof attach named; - is standard output; %p stands for the process id
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     pub out: Option<String>,
     /// libcprof.so as the JVM sees it
@@ -88,7 +88,7 @@ Exit code: 0; 1 when the process is not being recorded or the file cannot be wri
 pub struct Snapshot {
     /// Process id of the JVM, as cprof list shows it
     pub pid: u32,
-    /// The file to write; %p stands for the process id, %t for the start of the recording in seconds
+    /// The file to write; - is standard output; %p stands for the process id, %t for the start of the recording in seconds
     #[arg(short = 'o', long = "out", value_name = "FILE", default_value = "cprof-%p.cprof")]
     pub out: String,
     /// Have the agent in the JVM write it, exact to the bytecode; the JVM's threads are stopped meanwhile
@@ -138,7 +138,7 @@ pub struct Recover {
     /// The process id that the JVM had, or the recording's directory
     #[arg(value_name = "PID|DIR")]
     pub what: String,
-    /// The file to write; %p stands for the process id, %t for the start of the recording in seconds
+    /// The file to write; - is standard output; %p stands for the process id, %t for the start of the recording in seconds
     #[arg(short = 'o', long = "out", value_name = "FILE", default_value = "cprof-%p.cprof")]
     pub out: String,
     /// Say nothing but what is wrong with the recording

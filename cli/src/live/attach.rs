@@ -1,9 +1,10 @@
 //! `cprof attach`, `cprof detach`, and `cprof snapshot --exact`: what the agent in a JVM does on request.
 
-use super::{now_ms, out_path, size, which};
+use super::{now_ms, out_path, size, which, wrote};
 use crate::agent::{self, Options};
 use crate::args::{Attach, Detach};
 use crate::output::{self, Output};
+use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::hotspot::attach::load;
 use cprof_live::hotspot::exchange::Exchange;
@@ -15,7 +16,7 @@ use cprof_profile::target::Library;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -32,6 +33,9 @@ type Reply = Vec<(String, String)>;
 
 /// Attaches; with `--for`, waits, writes, detaches.
 pub fn attach(args: &Attach) -> Result<()> {
+    if args.out == "-" {
+        bail!(Usage("standard output cannot be written by the JVM; name a file with --out, as -o app.cprof".to_owned()));
+    }
     let run = RunFacts { pid: args.pid, started_ms: now_ms(), ..RunFacts::default() };
     let out = std::path::absolute(out_path(&args.out, &run))?;
     let mut options = Options::quiet();
@@ -64,12 +68,15 @@ pub fn attach(args: &Attach) -> Result<()> {
         return Ok(());
     }
     let bytes = target.fetch("detach", &out)?;
-    writeln!(err, "cprof: detached; wrote {} ({}); show it with: cprof report {0}", out.display(), size(bytes))?;
+    writeln!(err, "cprof: detached; {}", wrote(&out, &size(bytes)))?;
     Ok(())
 }
 
 /// Has the agent write the profile and detach.
 pub fn detach(args: &Detach) -> Result<()> {
+    if let Some(out) = &args.out {
+        output::spares_terminal(Path::new(out), "a profile", "app.cprof")?;
+    }
     let mut target = Target::new(args.pid, args.agent.as_deref())?;
     if target.jvm.cprof == Presence::Absent {
         bail!("cprof is not in JVM {}; cprof list shows in which it is", args.pid);
@@ -78,15 +85,16 @@ pub fn detach(args: &Detach) -> Result<()> {
     let (out, bytes) = match &args.out {
         Some(out) => {
             let out = out_path(out, &of_recording(args.pid));
-            (out.display().to_string(), target.fetch("detach", &out)?)
+            let bytes = target.fetch("detach", &out)?;
+            (out, bytes)
         }
         None => {
             let reply = target.send(Options::command("detach"))?;
             let out = said(&reply, "out").context("the agent did not say which file it wrote")?;
-            (out.to_owned(), said(&reply, "bytes").and_then(|b| b.parse().ok()).unwrap_or(0))
+            (PathBuf::from(out), said(&reply, "bytes").and_then(|b| b.parse().ok()).unwrap_or(0))
         }
     };
-    writeln!(err, "cprof: detached from JVM {}; wrote {out} ({}); show it with: cprof report {out}", args.pid, size(bytes))?;
+    writeln!(err, "cprof: detached from JVM {}; {}", args.pid, wrote(&out, &size(bytes)))?;
     Ok(())
 }
 

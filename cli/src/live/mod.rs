@@ -15,27 +15,38 @@ pub use recover::recover;
 pub use snapshot::snapshot;
 pub use top::top;
 
-use cprof_profile::model::RunFacts;
-use std::path::PathBuf;
+use crate::output::Output;
+use anyhow::{Context, Result};
+use cprof_profile::model::{Profile, RunFacts};
+use cprof_profile::{file, options};
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The file to write: `%p` is the process, `%t` the start of its recording in seconds since 1970, `%%` a percent sign.
+/// The file to write: `-` is standard output; in others `%p` is the process, `%t` the start of its recording.
 fn out_path(pattern: &str, run: &RunFacts) -> PathBuf {
-    let mut path = String::new();
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        match (c, chars.clone().next()) {
-            ('%', Some('p')) => path.push_str(&run.pid.to_string()),
-            ('%', Some('t')) => path.push_str(&(run.started_ms / 1000).to_string()),
-            ('%', Some('%')) => path.push('%'),
-            _ => {
-                path.push(c);
-                continue;
-            }
-        }
-        chars.next();
+    options::out_path(Path::new(pattern), run.pid, run.started_ms / 1000)
+}
+
+/// Writes a profile; `-` is standard output. Answers the number of bytes.
+fn write(out: &Path, profile: &Profile) -> Result<u64> {
+    if out != Path::new("-") {
+        return Ok(file::write(out, profile)?);
     }
-    PathBuf::from(path)
+    let cannot = "standard output cannot be written";
+    let bytes = file::write_to(Cursor::new(Vec::new()), profile).context(cannot)?.into_inner();
+    let mut out = Output::create(out)?;
+    out.write_all(&bytes).context(cannot)?;
+    out.finish()?;
+    Ok(bytes.len() as u64)
+}
+
+/// `wrote app.cprof (3.1 MB); show it with: cprof report app.cprof`, with what there is to say of the size.
+fn wrote(out: &Path, size: &str) -> String {
+    match out == Path::new("-") {
+        true => format!("wrote it to standard output ({size})"),
+        false => format!("wrote {} ({size}); show it with: cprof report {0}", out.display()),
+    }
 }
 
 /// What a process that has ended has left here, if it could not write its profile.
@@ -52,15 +63,4 @@ fn now_ms() -> u64 {
 pub fn size(bytes: u64) -> String {
     const MB: f64 = (1 << 20) as f64;
     if bytes < 1 << 20 { format!("{} KB", bytes.div_ceil(1024)) } else { format!("{:.1} MB", bytes as f64 / MB) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percent_signs_in_file_names() {
-        let run = RunFacts { pid: 7, started_ms: 11_999, ..RunFacts::default() };
-        assert_eq!(out_path("a-%p-%t-%%p-%x%", &run), PathBuf::from("a-7-11-%p-%x%"));
-    }
 }

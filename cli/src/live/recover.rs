@@ -1,7 +1,8 @@
 //! `cprof recover`: the profile of a JVM that could not write it.
 
-use super::{out_path, size, which};
+use super::{out_path, size, which, write, wrote};
 use crate::args::Recover;
+use crate::output;
 use crate::style::Style;
 use anyhow::{Context, Result, ensure};
 use cprof_live::take;
@@ -10,17 +11,20 @@ use cprof_profile::model::Taken;
 use cprof_profile::names::thousands;
 use cprof_profile::{file, model};
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Writes it, checks it, and says what it is worth.
 pub fn recover(args: &Recover) -> Result<()> {
+    output::spares_terminal(Path::new(&args.out), "a profile", "app.cprof")?;
     let recording = which::left(&args.what)?;
     let profile = take::read(&recording)?.profile(Taken::Killed)?;
     let out = out_path(&args.out, &profile.run);
-    let bytes = file::write(&out, &profile)?;
-    // What was written is read as any reader will, and evaluated.
-    let again = file::read(&out)?;
-    ensure!(again == profile, "{} does not read back as it was written; is the disk in order?", out.display());
-    let found = integrity::check(&again).with_context(|| format!("{} was written, but cannot be evaluated", out.display()))?;
+    let bytes = write(&out, &profile)?;
+    // What was written is read as any reader will, and evaluated; from a pipe or a device it is not to be had back.
+    let read = out.is_file().then(|| file::read(&out)).transpose()?;
+    let again = read.as_ref().unwrap_or(&profile);
+    ensure!(*again == profile, "{} does not read back as it was written; is the disk in order?", out.display());
+    let found = integrity::check(again).with_context(|| format!("{} was written, but cannot be evaluated", out.display()))?;
     let mut err = io::stderr().lock();
     let style = Style::of(&err);
     for warning in &again.warnings {
@@ -33,9 +37,9 @@ pub fn recover(args: &Recover) -> Result<()> {
         out.display()
     );
     if !args.quiet {
-        let (out, directory) = (out.display(), recording.path().display());
-        writeln!(err, "cprof: wrote {out} ({}); show it with: cprof report {out}", size(bytes))?;
-        writeln!(err, "cprof: {}", verdict(&found, &again))?;
+        let directory = recording.path().display();
+        writeln!(err, "cprof: {}", wrote(&out, &size(bytes)))?;
+        writeln!(err, "cprof: {}", verdict(&found, again))?;
         writeln!(err, "cprof: the recording stays in {directory}; remove it with: cprof clean {directory}")?;
     }
     Ok(())

@@ -1,30 +1,32 @@
 //! `cprof snapshot`: a profile of a running JVM, which does not notice.
 
 use super::attach::{exact_snapshot, of_recording};
-use super::{out_path, size, which};
+use super::{out_path, size, which, write, wrote};
 use crate::args::Snapshot;
+use crate::output;
 use crate::style::Style;
 use anyhow::Result;
 use cprof_live::take;
-use cprof_profile::file;
 use cprof_profile::model::Taken;
 use cprof_profile::names::thousands;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Writes it.
 pub fn snapshot(args: &Snapshot) -> Result<()> {
+    output::spares_terminal(Path::new(&args.out), "a profile", "now.cprof")?;
     if args.exact {
         let out = out_path(&args.out, &of_recording(args.pid));
         let bytes = exact_snapshot(args.pid, args.agent.as_deref(), &out)?;
         if !args.quiet {
-            eprintln!("cprof: wrote {} ({}); show it with: cprof report {0}", out.display(), size(bytes));
+            eprintln!("cprof: {}", wrote(&out, &size(bytes)));
         }
         return Ok(());
     }
     let recording = which::recorded(args.pid)?;
     let profile = take::read(&recording)?.profile(Taken::Running)?;
     let out = out_path(&args.out, &profile.run);
-    let bytes = file::write(&out, &profile)?;
+    let bytes = write(&out, &profile)?;
     if args.quiet {
         // What there is to warn of is in the profile too.
         return Ok(());
@@ -34,7 +36,7 @@ pub fn snapshot(args: &Snapshot) -> Result<()> {
     for warning in &profile.warnings {
         writeln!(err, "cprof: {}", style.warning(warning))?;
     }
-    let (out, contexts) = (out.display(), thousands(profile.nodes.len() as u64));
-    writeln!(err, "cprof: wrote {out} ({}, {contexts} contexts); show it with: cprof report {out}", size(bytes))?;
+    let contexts = thousands(profile.nodes.len() as u64);
+    writeln!(err, "cprof: {}", wrote(&out, &format!("{}, {contexts} contexts", size(bytes))))?;
     Ok(())
 }

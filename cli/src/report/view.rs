@@ -251,7 +251,8 @@ fn choose_roots(root: &str, symbols: &Symbols, file: &str) -> Result<Vec<bool>> 
     let fits = |s: &Symbol| pattern.matches_method(&s.class, &s.method, &s.descriptor);
     let chosen: Vec<bool> = symbols.list.iter().map(fits).collect();
     if !chosen.contains(&true) {
-        let method = root.rsplit('.').next().unwrap_or(root);
+        let name = root.split('(').next().unwrap_or(root);
+        let method = name.rsplit('.').next().unwrap_or(name);
         let mut similar: Vec<String> =
             symbols.list.iter().filter(|s| s.method == method).map(|s| format!("{}.{}", s.class, s.method)).collect();
         similar.sort();

@@ -127,6 +127,11 @@ impl Options {
             value => Err(Wrong(format!("{name}={value} is not valid; {name}= takes {first} or {second}"))),
         };
         match name {
+            "out" if value == Some("-") => {
+                return Err(Wrong(
+                    "out=- is not valid: standard output is the program's; name a file, as out=app.cprof".to_owned(),
+                ));
+            }
             "out" => self.out = PathBuf::from(needed()?),
             "quiet" if value.is_none() => self.quiet = true,
             "quiet" => return Err(Wrong("option quiet takes no value".to_owned())),
@@ -144,25 +149,25 @@ impl Options {
         }
         Ok(())
     }
+}
 
-    /// The file to write: `%p` is the process, `%t` its start in seconds since 1970, `%%` a percent sign.
-    pub fn out_path(&self, out: &Path, pid: u32, start: u64) -> PathBuf {
-        let mut path = String::new();
-        let text = out.to_string_lossy();
-        let mut chars = text.chars();
-        while let Some(c) = chars.next() {
-            match c {
-                '%' => match chars.next() {
-                    Some('p') => path.push_str(&pid.to_string()),
-                    Some('t') => path.push_str(&start.to_string()),
-                    Some('%') | None => path.push('%'),
-                    Some(other) => path.extend(['%', other]),
-                },
-                c => path.push(c),
-            }
+/// The file to write: `%p` is the process, `%t` the start of its recording in seconds since 1970, `%%` a percent sign.
+pub fn out_path(pattern: &Path, pid: u32, start: u64) -> PathBuf {
+    let mut path = String::new();
+    let text = pattern.to_string_lossy();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '%' => match chars.next() {
+                Some('p') => path.push_str(&pid.to_string()),
+                Some('t') => path.push_str(&start.to_string()),
+                Some('%') | None => path.push('%'),
+                Some(other) => path.extend(['%', other]),
+            },
+            c => path.push(c),
         }
-        PathBuf::from(path)
     }
+    PathBuf::from(path)
 }
 
 fn number(name: &str, value: &str, most: u64) -> Result<u64, Wrong> {
@@ -212,7 +217,7 @@ mod tests {
     fn defaults() {
         let o = Options::parse("").unwrap();
         assert!(!o.quiet && !o.block && !o.sites && !o.fold && o.depth == 0 && o.max_memory.is_none());
-        assert_eq!(o.out_path(&o.out, 7, 0), Path::new("cprof-7.cprof"));
+        assert_eq!(out_path(&o.out, 7, 0), Path::new("cprof-7.cprof"));
     }
 
     #[test]
@@ -226,7 +231,7 @@ mod tests {
         assert_eq!((o.depth, o.max_nodes, o.max_memory), (9, 5, Some(1 << 30)));
         assert_eq!(o.roots, ["a.B.c", "D.<init>"]);
         assert_eq!((o.include.as_slice(), o.exclude.as_slice()), (&["a.*".to_owned()][..], &["b.C".to_owned()][..]));
-        assert_eq!(o.out_path(&o.out, 7, 11), Path::new("/a/7-11%.cprof"));
+        assert_eq!(out_path(&o.out, 7, 11), Path::new("/a/7-11%.cprof"));
     }
 
     #[test]
@@ -255,6 +260,7 @@ mod tests {
             ("root=main", "root=main", "com.acme.Main.run"),
             ("include=a/b", "include=a/b", "dots"),
             ("out=a,out=b", "out", "twice"),
+            ("out=-", "out=-", "name a file"),
         ] {
             let message = Options::parse(text).unwrap_err().to_string();
             assert!(message.contains(names) && message.contains(way), "{text}: {message}");
