@@ -163,3 +163,49 @@ fn methods_that_outlive_recordings_leave_nothing_of_them() {
         assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
     }
 }
+
+/// A program that defines a hidden class, whose initialiser takes `patience` milliseconds, or as long as it is told; attached to, and in the middle of it.
+fn defining(bench: &Bench, directory: &Path, patience: u32) -> (Running, String) {
+    let mut java = bench.jdk.command("java");
+    java.args(["-Xmx128m", "-cp", &bench.built.class_path, "Hides"]);
+    let mut running = Running::start(java, directory);
+    let attach = format!("root=Hides.requested,out={}", directory.join("round.cprof").display());
+    assert_ok(&running.command(&attach));
+    assert_eq!(running.ask(&format!("define {patience}")), "begun");
+    (running, attach)
+}
+
+#[test]
+fn a_hidden_class_that_is_being_defined_while_cprof_leaves_is_itself_later() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("attach-defining-{}", bench.jdk.feature));
+        let (mut running, attach) = defining(&bench, &directory, 300);
+        let left = running.command("command=detach");
+        assert_ok(&left);
+        assert_eq!(left["hidden_classes_left"], "1", "{left:?}");
+        assert_eq!(running.ask("finish"), "finished");
+        assert_ok(&running.command(&attach));
+        assert_eq!(running.ask("1000"), "332833500");
+        assert_ok(&running.command("command=detach"));
+        let tree = Report::read(&directory.join("round.cprof")).tree;
+        assert_eq!(tree.of_method("Hides.requested(Ljava/util/function/IntUnaryOperator;I)I").calls, 1);
+        assert_eq!(tree.of_method("Hides$Template.applyAsInt(I)I").calls, 1000, "{tree:?}");
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}
+
+#[test]
+fn a_hidden_class_that_nobody_can_wait_for_keeps_cprof_from_coming_back() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("attach-undefined-{}", bench.jdk.feature));
+        let (mut running, attach) = defining(&bench, &directory, 0);
+        let left = running.command("command=detach");
+        assert_eq!(left.get("hidden_classes_left"), None, "{left:?}");
+        assert_eq!(running.ask("finish"), "finished");
+        assert_eq!(running.ask("1000"), "332833500");
+        let refused = running.command(&attach);
+        assert!(refused.get("error").is_some_and(|why| why.contains("start this JVM anew")), "{refused:?}");
+        assert_eq!(running.ask("1000"), "332833500");
+        running.end();
+    }
+}
