@@ -81,6 +81,17 @@ pub struct FlowEdge {
     pub kind: EdgeKind,
 }
 
+/// An instruction that loads an int or a reference from a local.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Where it is.
+    pub bci: u32,
+    /// The local's slot.
+    pub local: u16,
+    /// A reference.
+    pub reference: bool,
+}
+
 /// The flow graph of a method. Reused from method to method, for speed.
 #[derive(Debug, Default)]
 pub struct Graph {
@@ -96,6 +107,8 @@ pub struct Graph {
     pub stores_this: bool,
     /// Locals that long and double values are stored to, each once.
     pub wide_stores: Vec<u16>,
+    /// Every load of an int or a reference from a local.
+    pub loads: Vec<Load>,
     accesses_fields: bool,
     block_at: Vec<u32>,
     switch_targets: Vec<u32>,
@@ -161,6 +174,7 @@ impl Graph {
         self.marks.resize(code.bytes.len() + 1, 0);
         self.marks[0] = mark::LEADER;
         self.wide_stores.clear();
+        self.loads.clear();
         self.accesses_fields = false;
         let mut stores_0 = false;
         self.own_inits.clear();
@@ -192,6 +206,10 @@ impl Graph {
                     if wide && !self.wide_stores.contains(&local) {
                         self.wide_stores.push(local);
                     }
+                }
+                op::ILOAD | op::ILOAD_0..=op::ILOAD_3 | op::ALOAD | op::ALOAD_0..=op::ALOAD_3 => {
+                    let reference = matches!(i.opcode, op::ALOAD | op::ALOAD_0..=op::ALOAD_3);
+                    self.loads.extend(i.local().map(|local| Load { bci: i.bci, local, reference }));
                 }
                 op::GETFIELD | op::PUTFIELD => self.accesses_fields = true,
                 op::NEW if is_constructor => self.own_new |= is_own_or_super(class, class.pool.class_name(i.u2())?),

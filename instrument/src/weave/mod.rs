@@ -136,8 +136,10 @@ pub enum SkipReason {
     Malformed(Error),
     /// With counters it would be longer than 65535 bytes, or need jumps that reach too far.
     TooLarge,
-    /// It has 65531 or more locals.
+    /// It has 65531 or more locals, or stores long and double values across ours in a row.
     TooManyLocals,
+    /// It needs nearly 65535 slots of the operand stack.
+    StackTooDeep,
     /// The constructor overwrites `this` before it is initialised.
     OverwritesThis,
     /// No method id was left.
@@ -156,7 +158,8 @@ impl fmt::Display for SkipReason {
             Self::Policy(why) => f.write_str(why),
             Self::Malformed(error) => write!(f, "malformed code: {error}"),
             Self::TooLarge => f.write_str("with counters it would exceed the 64 KB that a method may have"),
-            Self::TooManyLocals => f.write_str("no room for more local variables"),
+            Self::TooManyLocals => f.write_str("no room for more local variables where cprof needs them"),
+            Self::StackTooDeep => f.write_str("no room for more on its operand stack"),
             Self::OverwritesThis => f.write_str("a constructor that overwrites `this` before super()"),
             Self::NoId => f.write_str("more methods than cprof can number"),
         }
@@ -274,6 +277,8 @@ impl Weaver {
         if insert_at - parameter_slots > 3 {
             return Err(SkipReason::TooManyLocals);
         }
+        let max_stack = code.max_stack.checked_add(sequences::EXTRA_STACK).ok_or(SkipReason::StackTooDeep)?;
+        let room = Room { max_stack: max_stack.max(sequences::LEAST_STACK), max_locals };
         let uninitialised = graph.blocks.iter().any(|b| b.uninitialised);
         if uninitialised && graph.stores_this {
             return Err(SkipReason::OverwritesThis);
@@ -309,7 +314,7 @@ impl Weaver {
         }
         let moved = tables::Moved { graph, body, insert_at, shift };
         let out = &mut self.methods;
-        write_method(out, class, method, code, &moved, placement, max_locals, &frames.out, &mut self.constants)?;
+        write_method(out, class, method, code, &moved, placement, room, &frames.out, &mut self.constants)?;
         let map = if options.maps { copied(code, graph, body, placement) } else { Vec::new() };
         Ok(WovenMethod { index: method.index, id, counters, leaf, level: design.level, map })
     }
@@ -344,6 +349,13 @@ fn starts_at_0(content: &[u8]) -> bool {
     }
 }
 
+/// What a frame of the woven method needs.
+#[derive(Clone, Copy)]
+struct Room {
+    max_stack: u16,
+    max_locals: u16,
+}
+
 /// Writes the `method_info`, with its new Code attribute.
 #[allow(clippy::too_many_arguments, reason = "one thing each, all of them parts of one method")]
 fn write_method<'a>(
@@ -353,7 +365,7 @@ fn write_method<'a>(
     code: &Code<'a>,
     moved: &tables::Moved<'_>,
     placement: &Placement,
-    max_locals: u16,
+    room: Room,
     frames: &[u8],
     constants: &mut NewConstants,
 ) -> Result<(), SkipReason> {
@@ -362,9 +374,8 @@ fn write_method<'a>(
     let length_at = out.len();
     out.extend_from_slice(&[0; 4]);
     let body = moved.body;
-    let max_stack = code.max_stack.saturating_add(sequences::EXTRA_STACK).max(sequences::LEAST_STACK);
-    out.extend_from_slice(&max_stack.to_be_bytes());
-    out.extend_from_slice(&max_locals.to_be_bytes());
+    out.extend_from_slice(&room.max_stack.to_be_bytes());
+    out.extend_from_slice(&room.max_locals.to_be_bytes());
     out.extend_from_slice(&(body.out.len() as u32).to_be_bytes());
     out.extend_from_slice(&body.out);
     write_handlers(out, code, moved, placement)?;
@@ -418,6 +429,9 @@ fn write_code_attributes(
     out.extend_from_slice(&[0, 0]);
     let mut count = 0u16;
     let mut frames_name = None;
+    let is_variables = |name: u16| class.pool.utf8(name).is_ok_and(|text| text == b"LocalVariableTable");
+    let variables = code.attributes().filter(|&(name, ..)| is_variables(name)).map(|(.., content)| content);
+    let mut nameless = moved.nameless(variables);
     for (name, at, content) in code.attributes() {
         let text = class.pool.utf8(name)?;
         if text == b"StackMapTable" {
@@ -429,7 +443,16 @@ fn write_code_attributes(
         out.extend_from_slice(&[0; 4]);
         match text {
             b"LineNumberTable" => moved.lines(content, at, out)?,
-            b"LocalVariableTable" | b"LocalVariableTypeTable" => moved.variables(content, at, out)?,
+            b"LocalVariableTable" => {
+                let rows_at = out.len();
+                moved.variables(content, at, out)?;
+                let rows = u16::from_be_bytes([out[rows_at], out[rows_at + 1]]);
+                if let Some(rows) = rows.checked_add(nameless.len() as u16) {
+                    out[rows_at..rows_at + 2].copy_from_slice(&rows.to_be_bytes());
+                    moved.former_names(&std::mem::take(&mut nameless), constants, out);
+                }
+            }
+            b"LocalVariableTypeTable" => moved.variables(content, at, out)?,
             b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations" => {
                 moved.annotations(content, at, out)?;
             }
@@ -438,6 +461,13 @@ fn write_code_attributes(
         }
         let length = (out.len() - length_at - 4) as u32;
         out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+        count += 1;
+    }
+    if !nameless.is_empty() {
+        out.extend_from_slice(&constants.variables_name().to_be_bytes());
+        out.extend_from_slice(&(2 + 10 * nameless.len() as u32).to_be_bytes());
+        out.extend_from_slice(&(nameless.len() as u16).to_be_bytes());
+        moved.former_names(&nameless, constants, out);
         count += 1;
     }
     if !frames.is_empty() {

@@ -17,6 +17,10 @@ pub(super) struct NewConstants {
     runtime: Option<u16>,
     throwable: Option<u16>,
     frames_name: Option<u16>,
+    variables_name: Option<u16>,
+    descriptors: [Option<u16>; 2],
+    /// `<local4>`, by slot.
+    local_names: Vec<(u16, u16)>,
     integers: HashMap<i32, u16>,
     calls: [Option<u16>; Call::KINDS],
 }
@@ -26,9 +30,11 @@ impl NewConstants {
     /// [forwarders](super::forwarders), the runtime is called through them.
     pub(super) fn begin(&mut self, count: usize, heir: Option<u16>) {
         let (mut bytes, mut integers) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.integers));
+        let mut local_names = std::mem::take(&mut self.local_names);
         bytes.clear();
         integers.clear();
-        *self = Self { bytes, next: count as u32, heir, integers, ..Self::default() };
+        local_names.clear();
+        *self = Self { bytes, next: count as u32, heir, integers, local_names, ..Self::default() };
     }
 
     /// The new count for the file; `None`: more constants than a class file can have.
@@ -114,5 +120,39 @@ impl NewConstants {
                 index
             }
         }
+    }
+
+    /// The Utf8 constant "LocalVariableTable".
+    pub(super) fn variables_name(&mut self) -> u16 {
+        match self.variables_name {
+            Some(index) => index,
+            None => {
+                let index = self.utf8(b"LocalVariableTable");
+                self.variables_name = Some(index);
+                index
+            }
+        }
+    }
+
+    /// The Utf8 constant of a descriptor: of any reference, or of an int.
+    pub(super) fn descriptor(&mut self, reference: bool) -> u16 {
+        match self.descriptors[usize::from(reference)] {
+            Some(index) => index,
+            None => {
+                let index = self.utf8(if reference { b"Ljava/lang/Object;" } else { b"I" });
+                self.descriptors[usize::from(reference)] = Some(index);
+                index
+            }
+        }
+    }
+
+    /// The Utf8 constant of HotSpot's name for a local that has none.
+    pub(super) fn local_name(&mut self, local: u16) -> u16 {
+        if let Some(&(_, index)) = self.local_names.iter().find(|(slot, _)| *slot == local) {
+            return index;
+        }
+        let index = self.utf8(format!("<local{local}>").as_bytes());
+        self.local_names.push((local, index));
+        index
     }
 }

@@ -1,8 +1,9 @@
 //! The attributes of a Code attribute that hold bytecode indices or local variables, moved with the code.
 
 use super::body::Body;
+use super::pool::NewConstants;
 use crate::classfile::{Cursor, Error, type_annotation_positions};
-use crate::flow::{Graph, mark};
+use crate::flow::{Graph, Load, mark};
 
 /// What the tables have to follow.
 pub(super) struct Moved<'m> {
@@ -70,6 +71,38 @@ impl Moved<'_> {
             out.extend_from_slice(&self.local(c.u2()?));
         }
         Ok(())
+    }
+
+    /// The locals above ours that are loaded where none of the original tables of variables has a name for them, each once, and whether the first load is
+    /// of a reference. HotSpot calls such a local by its slot when it says what was null (bytecodeUtils.cpp, `print_local_var`, JDK 14 on), and that
+    /// is another one now.
+    pub(super) fn nameless<'t>(&self, tables: impl Iterator<Item = &'t [u8]> + Clone) -> Vec<(u16, bool)> {
+        let mut nameless: Vec<(u16, bool)> = Vec::new();
+        if self.shift == 0 {
+            return nameless;
+        }
+        for &Load { bci, local, reference } in self.graph.loads.iter().filter(|load| load.local >= self.insert_at) {
+            let names = |row: &[u8; 10]| {
+                let u2 = |at: usize| u16::from_be_bytes([row[at], row[at + 1]]);
+                u2(8) == local && (u32::from(u2(0))..u32::from(u2(0)) + u32::from(u2(2))).contains(&bci)
+            };
+            let rows = |table: &'t [u8]| table.get(2..).unwrap_or_default().as_chunks::<10>().0;
+            if !nameless.iter().any(|&(other, _)| other == local) && !tables.clone().flat_map(rows).any(names) {
+                nameless.push((local, reference));
+            }
+        }
+        nameless
+    }
+
+    /// Rows of a LocalVariableTable by which these locals have the names that HotSpot gave them before.
+    pub(super) fn former_names(&self, nameless: &[(u16, bool)], constants: &mut NewConstants, out: &mut Vec<u8>) {
+        for &(local, reference) in nameless {
+            let length = self.body.out.len() as u16;
+            for value in [0, length, constants.local_name(local), constants.descriptor(reference)] {
+                out.extend_from_slice(&value.to_be_bytes());
+            }
+            out.extend_from_slice(&self.local(local));
+        }
     }
 
     /// RuntimeVisibleTypeAnnotations and RuntimeInvisibleTypeAnnotations (JVMS §4.7.20).

@@ -262,3 +262,48 @@ fn unreachable_code_with_half_a_value_in_the_parameters_place_leaves_the_method_
         Some("malformed code: unreachable code with a long or double half in the parameters' place")
     );
 }
+
+/// What HotSpot calls a local that a load at `bci` names, if it has no other way to call it (bytecodeUtils.cpp, `print_local_var`).
+fn called(class: &ClassFile<'_>, table: Option<&[u8]>, slot: usize, bci: usize) -> String {
+    let rows = table.map_or(&[][..], |table| table[2..].as_chunks::<10>().0);
+    let holds = |row: &&[u8; 10]| {
+        let start = usize::from(u2(*row, 0));
+        usize::from(u2(*row, 8)) == slot && (start..start + usize::from(u2(*row, 2))).contains(&bci)
+    };
+    let name = |row: &[u8; 10]| String::from_utf8_lossy(class.pool.utf8(u2(row, 4)).expect("a name")).into_owned();
+    rows.iter().find(holds).map_or_else(|| format!("<local{slot}>"), name)
+}
+
+#[test]
+fn locals_are_called_as_before() {
+    let (mut named, mut nameless) = (0u64, 0u64);
+    each_method(&mut |pair| {
+        let [old, new] = [0, 1].map(|side| pair.table(side, "LocalVariableTable"));
+        // HotSpot refuses a class that names a local twice by the same name (classFileParser.cpp, `LVT_Hash`, which does not compare types).
+        let rows = new.map_or(&[][..], |table| table[2..].as_chunks::<10>().0);
+        let mut keys: Vec<_> = rows.iter().map(|row| (u2(row, 0), u2(row, 2), u2(row, 4), u2(row, 8))).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), rows.len(), "{}", pair.name);
+        for i in Instructions::new(pair.codes[0].bytes, pair.codes[0].at).map(|i| i.expect("whole")) {
+            let (21 | 25 | 26..=29 | 42..=45, Some(slot)) = (i.opcode, i.local().map(usize::from)) else { continue };
+            if slot < pair.parameter_slots() {
+                continue;
+            }
+            let before = called(pair.classes[0], old, slot, i.bci as usize);
+            // The injected instructions come first.
+            let (from, to) = pair.place(i.bci);
+            let code = &pair.codes[1];
+            let moved = Instructions::new(code.bytes, code.at).map(|i| i.expect("whole"));
+            let there = moved.filter(|j| (from..to).contains(&j.bci) && j.local().is_some()).find(|j| {
+                (i.opcode >= 42 || i.opcode == 25) == (j.opcode >= 42 || j.opcode == 25)
+                    && [slot, slot + pair.shift].map(Some).contains(&j.local().map(usize::from))
+            });
+            let there = there.unwrap_or_else(|| panic!("{}: the load at {} is nowhere", pair.name, i.bci));
+            let after = called(pair.classes[1], new, usize::from(there.local().expect("a load")), there.bci as usize);
+            assert_eq!(after, before, "{}: at {}", pair.name, i.bci);
+            *if before.starts_with('<') { &mut nameless } else { &mut named } += 1;
+        }
+    });
+    assert!(named > 1000 && nameless > 1000, "{named} loads of locals with names, {nameless} without");
+}
