@@ -272,13 +272,20 @@ final class CProfTree {
     @Hidden static void settle(Unsafe u, long r) {
         for (int used = u.getInt(null, r + ROOT_PENDING_USED); used > 0;) {
             used--;
+            // Before it is entered: in the interpreter, the stack may end at any call, this one too, and it would be entered once more.
+            u.putInt(null, r + ROOT_PENDING_USED, used);
             if (used >= PENDING_COUNT) {
                 lost(u);
-            } else {
+                continue;
+            }
+            try {
                 int n = u.getInt(null, r + ROOT_PENDING + (used << 3));
                 record(u, r, at(n), u.getInt(null, r + ROOT_PENDING + 4 + (used << 3)));
+            } catch (StackOverflowError e) {
+                // What counts is the last that it does. There is room for the same call as above.
+                u.putInt(null, r + ROOT_PENDING_USED, used + 1);
+                throw e;
             }
-            u.putInt(null, r + ROOT_PENDING_USED, used);
         }
     }
 
