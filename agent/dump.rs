@@ -15,14 +15,41 @@ use cprof_profile::recording::{self, Capture, Log, Memory, Summary};
 use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-/// What was counted while the program had paused counting.
+/// What was counted while the program had paused counting. It changes only while the other threads are stopped, or by what leaves its sum as it is.
 #[derive(Default)]
-pub struct Pauses {
+pub struct Pauses(Mutex<Stretches>);
+
+#[derive(Default, Clone)]
+struct Stretches {
     /// Taken at a pause that has not ended.
-    since: Option<Capture>,
-    /// The beginning and the end of each pause before.
-    ended: Vec<(Capture, Capture)>,
+    since: Option<Arc<Capture>>,
+    /// The beginnings and the ends of pauses that were not added up yet.
+    ended: Vec<(Arc<Capture>, Arc<Capture>)>,
+    /// All pauses before.
+    before: Option<Arc<Capture>>,
+}
+
+impl Stretches {
+    /// What is left of a capture that was taken with these.
+    fn counted(&self, capture: Capture) -> Capture {
+        let mut counted = self.since.as_ref().map_or(capture, |since| Capture::clone(since));
+        let ended = self.ended.iter().flat_map(|(from, to)| [(&**to, false), (&**from, true)]);
+        let before = self.before.iter().map(|before| (&**before, false));
+        counted.combine(&ended.chain(before).collect::<Vec<_>>());
+        counted
+    }
+
+    /// Makes one capture of the pauses that have ended, so that a program may pause as often as it likes.
+    fn add_up(&mut self) {
+        for (from, to) in std::mem::take(&mut self.ended) {
+            let mut sum = Arc::unwrap_or_clone(to);
+            let before = self.before.take();
+            sum.combine(&before.iter().map(|before| (&**before, true)).chain([(&*from, false)]).collect::<Vec<_>>());
+            self.before = Some(Arc::new(sum));
+        }
+    }
 }
 
 impl Agent {
@@ -113,26 +140,25 @@ impl Agent {
         if self.classes.gave_up() {
             return Err("counting never began".to_owned());
         }
-        self.capture(jni, |mut capture, log| {
-            capture.warnings.extend(refusals::warnings());
-            let pauses = lock(&self.pauses);
-            for (earlier, later) in &pauses.ended {
-                capture.minus(later, earlier);
-            }
-            if let Some(since) = &pauses.since {
-                let now = capture.clone();
-                capture.minus(&now, since);
-            }
-            drop(pauses);
+        let stretches = |pauses: &Mutex<Stretches>, capture| (capture, lock(pauses).clone());
+        self.capture(jni, stretches, |(capture, stretches), log| {
+            let mut counted = stretches.counted(capture);
+            counted.warnings.extend(refusals::warnings());
             if memory::is_short() {
-                capture.warnings.push(format!("{} when this was written", memory::NONE));
+                counted.warnings.push(format!("{} when this was written", memory::NONE));
             }
-            then(capture, log)
+            then(counted, log)
         })
     }
 
-    /// Passes on what was counted, and the classes that it was counted in; the threads run again then.
-    fn capture<T>(&self, jni: Jni, then: impl FnOnce(Capture, &Log) -> T) -> Result<T, String> {
+    /// Passes on what was counted, and the classes that it was counted in; the threads run again then. While they are `stopped`, what was counted
+    /// is compared with the pauses, which none of them can begin or end meanwhile.
+    fn capture<S, T>(
+        &self,
+        jni: Jni,
+        at_stop: impl FnOnce(&Mutex<Stretches>, Capture) -> S,
+        then: impl FnOnce(S, &Log) -> T,
+    ) -> Result<T, String> {
         // What is copied is not larger than what it is copied from.
         if !memory::has((self.arena.len() + self.log.len()) as usize) {
             return Err(format!("{}, and the profile takes some", memory::NONE));
@@ -151,8 +177,10 @@ impl Agent {
             caches.stop()
         });
         let capture = recording::capture(&*self.arena, &stacks).map_err(|e| e.to_string())?;
+        // A thread that is stopped holds the lock for no longer than it takes, as it calls nothing of the VM's with it.
+        let result = at_stop(&self.pauses.0, capture);
         drop((still, stopped, muted));
-        Ok(then(capture, &log))
+        Ok(then(result, &log))
     }
 
     /// Simulates what threads have logged and not simulated themselves.
@@ -169,20 +197,26 @@ impl Agent {
 
     /// Begins a stretch that is left out.
     pub fn pause(&self, jni: Jni) -> Option<()> {
-        let capture = self.capture(jni, |capture, _| capture).map_err(|e| message(&format!("no pause: {e}"))).ok()?;
+        let begin = |pauses: &Mutex<Stretches>, capture| {
+            lock(pauses).since.get_or_insert_with(|| Arc::new(capture));
+        };
+        self.capture(jni, begin, |(), _| ()).map_err(|e| message(&format!("no pause: {e}"))).ok()?;
         self.log.append(&Entry::Unattended(
             "the program paused counting (cprof.CProf.pause): what ran in pauses is in these numbers",
         ));
-        lock(&self.pauses).since.get_or_insert(capture);
         Some(())
     }
 
     /// Ends it.
     pub fn resume(&self, jni: Jni) -> Option<()> {
-        let later = self.capture(jni, |capture, _| capture).map_err(|e| message(&format!("still paused: {e}"))).ok()?;
-        let mut pauses = lock(&self.pauses);
-        let earlier = pauses.since.take()?;
-        pauses.ended.push((earlier, later));
+        let end = |pauses: &Mutex<Stretches>, capture| {
+            let mut pauses = lock(pauses);
+            if let Some(since) = pauses.since.take() {
+                pauses.ended.push((since, Arc::new(capture)));
+            }
+        };
+        self.capture(jni, end, |(), _| ()).map_err(|e| message(&format!("still paused: {e}"))).ok()?;
+        lock(&self.pauses.0).add_up();
         Some(())
     }
 }

@@ -1,6 +1,7 @@
 //! The unsafe edge to JNI: the handful of functions the agent calls, none of which runs Java code unless it says so.
 
 use crate::{faults, refusals};
+use cprof_instrument::classfile::mutf8;
 use jni_sys::{
     JNI_OK, JNI_TRUE, JNI_VERSION_1_2, JNIEnv, JNINativeMethod, JavaVM, jbyteArray, jclass, jfieldID, jmethodID, jobject,
     jstring, jvalue,
@@ -259,7 +260,7 @@ impl<'a> Jni<'a> {
         if self.refused("JNI SetByteArrayRegion") { None } else { Some(array) }
     }
 
-    /// A string's characters (modified UTF-8; what is not UTF-8 is replaced).
+    /// A string's characters; half a surrogate pair is replaced.
     pub fn string(self, string: jstring) -> Option<String> {
         if self.faulty("JNI GetStringUTFChars") {
             return None;
@@ -273,7 +274,7 @@ impl<'a> Jni<'a> {
             return None;
         }
         // SAFETY: GetStringUTFChars answered a terminated string, released only after the copy.
-        let copy = unsafe { CStr::from_ptr(chars) }.to_string_lossy().into_owned();
+        let copy = mutf8::decode_lossy(unsafe { CStr::from_ptr(chars) }.to_bytes());
         call!(self, v1_2, ReleaseStringUTFChars, string, chars);
         Some(copy)
     }

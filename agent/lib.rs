@@ -82,7 +82,7 @@ pub(crate) struct Agent {
     directory: Option<Directory>,
     classes: Classes,
     turn: Turn,
-    pauses: Mutex<Pauses>,
+    pauses: Pauses,
     /// The last profile is being written, or is.
     finished: Mutex<bool>,
     /// The runtime class that woven code calls, a global reference; null until the VM has it.
@@ -284,7 +284,7 @@ fn begin(
         contexts,
         attached: None,
         turn: Turn::default(),
-        pauses: Mutex::default(),
+        pauses: Pauses::default(),
         finished: Mutex::default(),
         runtime: AtomicPtr::default(),
         jvmti,
@@ -407,8 +407,12 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_bytecodes0(env: *mut JNIEnv
     guard(|| {
         // SAFETY: env is this call's.
         let jni = unsafe { Jni::new(env) }?;
-        let counted = Agent::get()?.bytecodes_of(jni, &jni.string(method)?);
-        counted.map_err(|error| message(&format!("no bytecodes: {error}"))).ok()
+        let agent = Agent::get()?;
+        let Some(method) = jni.string(method) else {
+            message("no bytecodes: the method's name cannot be read");
+            return None;
+        };
+        agent.bytecodes_of(jni, &method).map_err(|error| message(&format!("no bytecodes: {error}"))).ok()
     })
     .and_then(|counted| i64::try_from(counted).ok())
     .unwrap_or(-1)

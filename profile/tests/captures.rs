@@ -204,7 +204,7 @@ fn a_pause_is_taken_away_to_the_bytecode() {
     r.arena.add(a, false, 0, 2);
     r.arena.add(b, false, 0, 1);
     let mut end = capture(&r.arena.bytes(), &[]).unwrap();
-    end.minus(&later, &earlier);
+    end.combine(&[(&later, false), (&earlier, true)]);
     let profile = assemble(end, &Log::read(&r.log), Default::default());
     let measures = measure(&profile, &Bytecodes).unwrap();
     assert_eq!(measures.calls, [0, 3, 1]);

@@ -47,6 +47,23 @@ fn under_the_agent_a_program_pauses_resumes_and_takes_snapshots() {
 }
 
 #[test]
+fn whatever_is_asked_in_a_pause_and_however_many_there_were_they_are_left_out() {
+    for jdk in jdk::all() {
+        let directory = build::fresh(&format!("api-often-{}", jdk.feature));
+        let (snapshot, out) = (directory.join("snapshot.cprof"), directory.join("end.cprof"));
+        let mut java = jdk.command("java");
+        java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+        java.args(["-cp", &build::with_api(&jdk), "Often"]).arg(&snapshot);
+        // Five bytecodes a call; three calls, and four behind each pause.
+        let lines: String = (0..5).map(|round| format!("{} true\n", 5 * (3 + 7 * round))).collect();
+        assert_eq!(build::must(&mut java), format!("{lines}{}\n", 5 * 35), "JDK {}", jdk.feature);
+        for (profile, calls) in [(&snapshot, 31), (&out, 35)] {
+            assert_eq!(Report::read(profile).tree.of_method("Often.work()V").calls, calls, "JDK {}", jdk.feature);
+        }
+    }
+}
+
+#[test]
 fn threads_may_ask_at_the_same_time() {
     for jdk in jdk::all() {
         let out = build::fresh(&format!("api-concurrent-{}", jdk.feature)).join("end.cprof");

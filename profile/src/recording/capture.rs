@@ -393,12 +393,17 @@ impl Capture {
         self.places.get(reference, &self.reference)
     }
 
-    /// Takes away what was counted between two earlier captures of the same arena: a stretch in which counting was
-    /// paused. Frames that were active then leave departures at the pause, and negative ones where they went on.
-    pub fn minus(&mut self, later: &Capture, earlier: &Capture) {
+    /// Adds what earlier captures of the same arena have counted, or takes it away (false): so that of a stretch in which counting was paused is
+    /// the capture at its end less the one at its beginning. Frames that were active then leave departures at the pause, and negative ones where
+    /// they went on.
+    pub fn combine(&mut self, others: &[(&Capture, bool)]) {
+        if others.is_empty() {
+            return;
+        }
         let mut counters = Unpacked::new(self);
-        self.add(&mut counters, later, -1);
-        self.add(&mut counters, earlier, 1);
+        for &(other, plus) in others {
+            self.add(&mut counters, other, if plus { 1 } else { -1 });
+        }
         self.rows.bytes = counters.bytes();
         self.settle();
     }
