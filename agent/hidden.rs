@@ -3,7 +3,7 @@
 //! HotSpot posts no ClassFileLoadHook for them. All of them pass the native method `ClassLoader.defineClass0`, whose address
 //! the agent replaces when the VM binds it (JVMTI event NativeMethodBind).
 
-use crate::classes::{Classes, EntryId};
+use crate::classes::{EntryId, Ongoing};
 use crate::jni::Jni;
 use crate::{Agent, contained, faults, guard};
 use jni_sys::{JNIEnv, jboolean, jbyteArray, jclass, jint, jobject, jstring};
@@ -77,7 +77,7 @@ unsafe extern "C" fn define_class0(
     let jni = unsafe { Jni::new(env) };
     // The same agent sees the class's beginning and its end, which may be long after: its initialiser runs meanwhile.
     let agent = if flags & HIDDEN != 0 && !bytes.is_null() { guard(Agent::get) } else { None };
-    let defining = agent.as_ref().map(|agent| Defining::begin(&agent.classes));
+    let defining = agent.as_ref().map(|agent| Ongoing::begin(agent.classes.defining()));
     let woven = match (jni, &agent) {
         (Some(jni), Some(agent)) if !agent.is_leaving() => guard(|| weave(agent, jni, loader, (bytes, offset, length))),
         _ => None,
@@ -96,23 +96,6 @@ unsafe extern "C" fn define_class0(
     }
     drop(defining);
     class
-}
-
-/// As long as it lives, a hidden class is being defined.
-struct Defining<'c>(&'c Classes);
-
-impl<'c> Defining<'c> {
-    fn begin(classes: &'c Classes) -> Defining<'c> {
-        // Before it is asked whether the agent leaves, as the agent says that it leaves before it asks for this.
-        classes.defining().fetch_add(1, Ordering::SeqCst);
-        Defining(classes)
-    }
-}
-
-impl Drop for Defining<'_> {
-    fn drop(&mut self) {
-        self.0.defining().fetch_sub(1, Ordering::SeqCst);
-    }
 }
 
 /// Weaves the bytes of a hidden class: a new array, its length, and the class's entry. Without an array the class passes as it is.

@@ -1,6 +1,7 @@
 //! The events the agent takes part in, in the order of a JVM's life.
 
 use crate::attach::retransform;
+use crate::classes::Ongoing;
 use crate::jni::Jni;
 use crate::jvmti::{Callbacks, Capability, Event, Jvmti, MethodId, RawEnv, jthread};
 use crate::muted::Muted;
@@ -77,15 +78,17 @@ pub fn enable_late(jvmti: Jvmti, on: bool) -> Result<(), String> {
     all().map_err(|e: crate::jvmti::Error| e.to_string())
 }
 
-/// A class is ready to run: its intrinsic methods are made to run as bytecode. At launch a flag does that. One that has waited for this is woven.
+/// A class is ready to run. One that has waited for this is woven, and so is one of which nothing is known: it was being loaded, or not linked, when
+/// cprof came. Its intrinsic methods are made to run as bytecode; at launch a flag does that.
 unsafe extern "C" fn class_prepare(_env: *mut RawEnv, jni: *mut JNIEnv, thread: jthread, class: jclass) {
     guard(|| {
         faults::pass("class prepare");
         let agent = Agent::get()?;
         let attached = agent.attached.as_ref()?;
         // SAFETY: jni is this callback's.
-        if let Some(name) = agent.classes.has_waited(class)
-            && let Some(jni) = unsafe { Jni::new(jni) }
+        let jni = unsafe { Jni::new(jni) }?;
+        if !agent.is_leaving()
+            && let Some(name) = agent.classes.has_waited(class).or_else(|| agent.classes.is_news(jni, class))
         {
             // JFR runs Java code when its events change.
             let muted = Muted::thread(jni, thread, agent.contexts, &agent.arena);
@@ -123,6 +126,8 @@ unsafe extern "C" fn class_file_load_hook(
             let name = if name.is_null() { None } else { CStr::from_ptr(name).to_str().ok() };
             (Jni::new(jni), std::slice::from_raw_parts(bytes, usize::try_from(length).ok()?), name)
         };
+        // Before it is asked whether the agent leaves, as the agent says that it leaves before it asks for this.
+        let _in_hook = Ongoing::begin(agent.classes.in_hook());
         if agent.is_leaving() {
             retransform::hooked();
             return None;

@@ -56,6 +56,11 @@ impl Error {
         if code == 0 { Ok(()) } else { Err(Error { function, code }) }
     }
 
+    /// Whether the VM had no memory for what was asked.
+    pub fn is_out_of_memory(self) -> bool {
+        self.code == faults::JVMTI_NO_MEMORY
+    }
+
     /// Whether the thread that was asked for has ended.
     pub fn is_thread_ended(self) -> bool {
         self.code == Error::NOT_ALIVE
@@ -258,8 +263,20 @@ impl Jvmti {
     /// Whether a class is initialised.
     pub fn is_initialised(self, class: jclass) -> bool {
         const INITIALIZED: jint = 4;
+        self.class_status(class) & INITIALIZED != 0
+    }
+
+    /// Whether a class is linked: its ClassPrepare event has come, or is about to.
+    pub fn is_prepared(self, class: jclass) -> bool {
+        const PREPARED: jint = 2;
+        self.class_status(class) & PREPARED != 0
+    }
+
+    fn class_status(self, class: jclass) -> jint {
         let mut status: jint = 0;
-        call!(self, 49, "GetClassStatus", (jclass, *mut jint), class, &mut status).is_ok() && status & INITIALIZED != 0
+        // Of what cannot be asked nothing is known.
+        let _ = call!(self, 49, "GetClassStatus", (jclass, *mut jint), class, &mut status);
+        status
     }
 
     /// Whether a class may be retransformed.

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// and for the batch itself; the classes are read and woven before, while the program runs.
 const BATCH: usize = 1000;
 
+/// So often the VM may say that it has no memory: each time it has collected garbage to find some, and the program's own classes want it, too.
+const SHORT_OF_MEMORY: u32 = 4;
+
 thread_local! {
     static LAST_HOOK: Cell<Option<Instant>> = const { Cell::new(None) };
 }
@@ -23,6 +26,8 @@ pub fn hooked() {
 pub struct Outcome {
     /// The classes that the VM refused, and why.
     pub refused: Vec<(jclass, Error)>,
+    /// The VM had no memory, metaspace above all, for some of these, or for others that were not tried any more.
+    pub no_memory: bool,
     /// The longest time from the last hook of a batch to its end, in which the VM stops the program once: no pause was longer.
     pub longest: Duration,
 }
@@ -31,6 +36,7 @@ pub struct Outcome {
 pub fn all(jvmti: Jvmti, classes: &[jclass]) -> Outcome {
     let mut outcome = Outcome::default();
     let mut batches: Vec<&[jclass]> = classes.chunks(BATCH).rev().collect();
+    let mut short = 0;
     while let Some(batch) = batches.pop() {
         let begin = Instant::now();
         LAST_HOOK.set(None);
@@ -38,9 +44,14 @@ pub fn all(jvmti: Jvmti, classes: &[jclass]) -> Outcome {
         outcome.longest = outcome.longest.max(LAST_HOOK.get().unwrap_or(begin).elapsed());
         match (result, batch) {
             (Ok(()), _) => {}
+            (Err(error), _) if error.is_out_of_memory() && short == SHORT_OF_MEMORY => {
+                outcome.no_memory = true;
+                outcome.refused.extend(batches.drain(..).chain([batch]).flatten().map(|&class| (class, error)));
+            }
             (Err(error), &[class]) => outcome.refused.push((class, error)),
             // All or none: so the one to blame is searched for.
-            (Err(_), _) => {
+            (Err(error), _) => {
+                short += u32::from(error.is_out_of_memory());
                 let (first, second) = batch.split_at(batch.len() / 2);
                 batches.extend([second, first]);
             }

@@ -151,7 +151,7 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
             contexts,
             attached: Some(Attached { switched, methods, leaving: AtomicBool::new(false), before: Mutex::default() }),
             turn: Turn::default(),
-            pauses: Mutex::default(),
+            pauses: crate::dump::Pauses::default(),
             finished: Mutex::default(),
             runtime: AtomicPtr::new(runtime),
             jvmti,
@@ -203,6 +203,11 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
             agent.classes.not_covered(name, "a hidden class that was defined before cprof came");
             continue;
         }
+        // A thread may be linking it just now, and HotSpot's retransformation reads code that is being rewritten (JDK-8277444). It is woven when it
+        // is ready to run (`hooks::class_prepare`).
+        if !jvmti.is_prepared(class) {
+            continue;
+        }
         let loader = jvmti.class_loader(class).map_err(|e| e.to_string())?;
         if loader.is_null() || agent.classes.asks(jni, loader) {
             classes.push(class);
@@ -211,6 +216,11 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         }
     }
     let outcome = retransform::all(jvmti, &classes);
+    if outcome.no_memory {
+        return Err("the JVM has no memory for the woven classes; its metaspace may be full: give it more with -XX:MaxMetaspaceSize=, or have \
+                    fewer classes woven with include="
+            .to_owned());
+    }
     if let Some(attached) = &agent.attached {
         *crate::lock(&attached.before) = frames::obsolete(agent, jni);
     }
@@ -312,6 +322,11 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         message("the native methods that hidden classes pass stay bound to cprof, which changes nothing there any more");
     }
     attached.switched.restore();
+    // A class that a hook is weaving now is not known as woven yet.
+    let unhooked = || agent.classes.in_hook().load(Ordering::SeqCst) == 0;
+    if !frames::patiently(unhooked(), unhooked) {
+        message("a class that is being loaded stays woven, without effect, until cprof is attached and detached again");
+    }
     let restored = contained(|| restore(&agent, reply));
     let remains = contained(|| Ok(frames::remains(&agent, jni, &crate::lock(&attached.before))));
     // What could not be taken away, or is not known, goes on calling the runtime.

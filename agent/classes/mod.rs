@@ -60,6 +60,7 @@ pub struct Classes {
     /// In a running JVM: the hidden classes that were woven, which stay so when the agent leaves.
     hidden: Mutex<Vec<HiddenClass>>,
     defining: AtomicUsize,
+    in_hook: AtomicUsize,
     /// No class is woven any more.
     gave_up: AtomicBool,
     /// It has been said that there is no memory for weaving.
@@ -87,6 +88,23 @@ enum Coming {
     Changed,
     /// It is defined as a hidden class.
     Hidden,
+}
+
+/// As long as it lives, one more is under way.
+pub struct Ongoing<'c>(&'c AtomicUsize);
+
+impl<'c> Ongoing<'c> {
+    /// Counts it.
+    pub fn begin(count: &'c AtomicUsize) -> Ongoing<'c> {
+        count.fetch_add(1, Ordering::SeqCst);
+        Ongoing(count)
+    }
+}
+
+impl Drop for Ongoing<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Classes {
@@ -123,6 +141,7 @@ impl Classes {
             gaps: Mutex::default(),
             hidden: Mutex::default(),
             defining: AtomicUsize::default(),
+            in_hook: AtomicUsize::default(),
             gave_up: AtomicBool::default(),
             short: AtomicBool::default(),
         }
@@ -183,6 +202,22 @@ impl Classes {
     /// How many hidden classes are being defined now that may have been woven: who weaves one has said so before, and says so when it is defined.
     pub fn defining(&self) -> &AtomicUsize {
         &self.defining
+    }
+
+    /// How many class file load hooks are under way.
+    pub fn in_hook(&self) -> &AtomicUsize {
+        &self.in_hook
+    }
+
+    /// In a running JVM: the name of a class that nobody has seen, and that can be woven.
+    pub fn is_news(&self, jni: Jni, class: jclass) -> Option<String> {
+        if self.entry_of(class).is_some() || !self.jvmti.is_modifiable(class) {
+            return None;
+        }
+        let signature = self.jvmti.class_signature(class).ok()?;
+        let name = signature.strip_prefix('L')?.strip_suffix(';').filter(|name| !runtime::is_own(name))?;
+        let loader = self.jvmti.class_loader(class).ok()?;
+        (loader.is_null() || self.asks(jni, loader)).then(|| name.to_owned())
     }
 
     /// The VM has defined a hidden class: from here on its frames are recognised.

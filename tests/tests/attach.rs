@@ -6,6 +6,7 @@ use cprof_tests::run::{self, Bench, Report};
 use cprof_tests::tree::Tree;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 const ROOT: &str = "root=Serve.request";
 const REQUESTS: &str = "25 12";
@@ -137,7 +138,17 @@ fn rounds_do_not_add_up() {
         let grown = running.status("VmRSS").saturating_sub(memory);
         assert!(grown < ROUNDS * 3000, "JDK {}: {grown} kB more after {ROUNDS} rounds", bench.jdk.feature);
         assert!(running.files() <= files + 2, "{} files, {files} after the first round", running.files());
-        assert!(running.status("Threads") <= threads + 4, "JDK {}", bench.jdk.feature);
+        // The last requests' own may not be gone yet, and the VM's compiler has more where there is more to do.
+        let begin = Instant::now();
+        while running.status("Threads") > threads + 4 {
+            assert!(
+                begin.elapsed() < Duration::from_secs(60),
+                "JDK {}: {} threads",
+                bench.jdk.feature,
+                running.status("Threads")
+            );
+            std::thread::sleep(Duration::from_millis(100));
+        }
         assert_eq!(running.end(), (String::new(), String::new()));
     }
 }
@@ -158,7 +169,7 @@ fn methods_that_outlive_recordings_leave_nothing_of_them() {
             assert_eq!(running.ask("b"), "98");
             assert_ok(&running.command("command=detach"));
             // Or the next recording is where the last but one was.
-            std::thread::sleep(std::time::Duration::from_millis(300));
+            std::thread::sleep(Duration::from_millis(300));
         }
         assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
     }
@@ -207,5 +218,49 @@ fn a_hidden_class_that_nobody_can_wait_for_keeps_cprof_from_coming_back() {
         assert!(refused.get("error").is_some_and(|why| why.contains("start this JVM anew")), "{refused:?}");
         assert_eq!(running.ask("1000"), "332833500");
         running.end();
+    }
+}
+
+fn midway(bench: &Bench, directory: &Path) -> Running {
+    let mut java = bench.jdk.command("java");
+    java.args(["-Xmx128m", "-cp", &bench.built.class_path, "Midway"]);
+    Running::start(java, directory)
+}
+
+#[test]
+fn a_class_that_is_being_loaded_when_cprof_comes_is_counted() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("attach-loading-{}", bench.jdk.feature));
+        let out = directory.join("round.cprof");
+        let mut running = midway(&bench, &directory);
+        assert_eq!(running.ask("load"), "loading");
+        assert_ok(&running.command(&format!("out={}", out.display())));
+        assert_eq!(running.ask("finish"), "loaded");
+        assert_eq!(running.ask("1000"), "1000");
+        assert_ok(&running.command("command=detach"));
+        assert_eq!(Report::read(&out).tree.of_method("Midway$Late.tick(I)I").calls, 1000, "JDK {}", bench.jdk.feature);
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}
+
+/// Its code goes on in what was the recording's memory, or there would be none when it is next asked to count.
+#[test]
+fn a_class_that_is_being_loaded_when_cprof_leaves_harms_nobody() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("attach-left-{}", bench.jdk.feature));
+        let out = directory.join("round.cprof");
+        let mut running = midway(&bench, &directory);
+        assert_ok(&running.command(&format!("max-memory=64m,out={}", out.display())));
+        assert_eq!(running.ask("load"), "loading");
+        assert_ok(&running.command("command=detach"));
+        assert_eq!(running.ask("finish"), "loaded");
+        assert_eq!(running.ask("spin"), "spinning");
+        for memory in ["64m", "2g", "1g"] {
+            assert_ok(&running.command(&format!("max-memory={memory},out={}", out.display())));
+            assert_eq!(running.ask("1000"), "1000");
+            assert_ok(&running.command("command=detach"));
+            assert_eq!(Report::read(&out).tree.of_method("Midway$Late.tick(I)I").calls, 1000, "JDK {}", bench.jdk.feature);
+        }
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
     }
 }
