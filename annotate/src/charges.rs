@@ -12,7 +12,7 @@ use cprof_profile::cycles::{EvaluateError, Options, evaluate_into};
 use cprof_profile::flow::EdgeKind;
 use cprof_profile::measure::Measures;
 use cprof_profile::model::{DepartureKind, Level, Profile};
-use cprof_profile::natives::NativeCalls;
+use cprof_profile::natives::{NativeCalls, NotTold};
 use cprof_profile::target::{CycleEstimator, InvokeKind, TargetError};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -40,6 +40,7 @@ pub struct Charges<'a> {
     estimator: &'a dyn CycleEstimator,
     /// Invokes are charged where they were executed, as callers are not all known.
     by_execution: bool,
+    not_told: NotTold,
     methods: FxHashMap<u32, Of>,
 }
 
@@ -64,7 +65,8 @@ impl<'a> Charges<'a> {
             }
         };
         evaluate_into(profile, measures, natives, estimator, options, &mut keep)?;
-        Ok(Charges { profile, estimator, by_execution: profile.run.bounded || profile.run.folded, methods })
+        let by_execution = profile.run.bounded || profile.run.folded;
+        Ok(Charges { profile, estimator, by_execution, not_told: NotTold::of(profile), methods })
     }
 
     /// Gives the rows of a method their cycles, and answers what of all its `cycles` belongs to none.
@@ -93,7 +95,7 @@ impl<'a> Charges<'a> {
         }
         for (&(native, site), &(calls, cycles)) in &of.natives {
             let at = |s: &&cprof_profile::model::NativeSite| {
-                (s.method, s.native) == (method, native) && (site == 0 || s.bci + 1 == site)
+                (s.method, s.native) == (method, native) && (site == 0 || s.bci + 1 == site) && self.not_told.is_told(s)
             };
             let sites: Vec<_> = self.profile.native_sites.iter().filter(at).map(|s| (s.bci, InvokeKind::Vm)).collect();
             placing.calls(&sites, calls, cycles);

@@ -5,9 +5,11 @@ use cprof_annotate::histogram::Mix;
 use cprof_annotate::method::{Annotation, Choice, Outcome, Way, annotate};
 use cprof_profile::cycles::{Options, evaluate};
 use cprof_profile::measure::measure;
-use cprof_profile::model::{Departure, DepartureKind, Profile};
+use cprof_profile::model::{Departure, DepartureKind, Level, Profile};
 use cprof_profile::natives::native_calls;
-use cprof_profile::target::{Bytecodes, Library};
+use cprof_profile::target::{Bytecodes, CycleEstimator, InvokeKind, Library};
+use cprof_synthetic::Recording;
+use cprof_synthetic::classes::{ClassWriter, op};
 
 /// A method by name in all contexts, on JOP with this cache.
 fn on_jop(profile: &Profile, name: &str, cache: &str) -> Annotation {
@@ -40,6 +42,31 @@ fn calls_stand_at_the_invoke_and_misses_where_they_arise() {
     assert_eq!(cycles(&on_jop(&profile, "work", "ideal")), [8, 8 * 4, 0, 4 * 4, 4 * 4, 3 * 21]);
     // Each return loads a caller of two words, which takes 3 cycles more.
     assert_eq!(cycles(&on_jop(&profile, "work", "none")), [8, 8 * 4, 0, 4 * 4, 4 * 4, 3 * (21 + 3)]);
+}
+
+#[test]
+fn calls_of_native_methods_are_taken_back_where_they_are_certain() {
+    let mut recording = Recording::new();
+    let mut object = ClassWriter::new("java/lang/Object", "");
+    object.native("hashCode", "()I", 0x0101);
+    recording.class(object.finish(), false, Level::Precise);
+    let mut other = ClassWriter::new("B", "A");
+    other.method("hashCode", "()I", 1, &[op::ICONST_1, 172]); // ireturn
+    recording.class(other.finish(), false, Level::Precise);
+    let mut main = ClassWriter::new("A", "java/lang/Object");
+    let [a, b] = main.methodref("A", "hashCode", "()I");
+    let [c, d] = main.methodref("java/lang/Object", "hashCode", "()I");
+    let code = [op::ALOAD_0, op::INVOKEVIRTUAL, a, b, op::POP, op::ALOAD_0, op::INVOKESPECIAL, c, d, op::POP, op::RETURN];
+    main.method("m", "()V", 1, &code);
+    let id = recording.class(main.finish(), false, Level::Precise)[0];
+    let tree = recording.arena.tree("main", 0, 1);
+    recording.arena.node(tree, tree, id, 0, &[10]);
+    let mut profile = recording.profile(&[]);
+    profile.run.folded = true;
+    // The first may have been a call of B.hashCode, which is somewhere else; the other was not.
+    let price = Library.load("jop").unwrap().invoke(InvokeKind::Virtual, None).unwrap();
+    let at = cycles(&on_jop(&profile, "m", "ideal"));
+    assert_eq!([at[1], at[4]], [10 * price, 0]);
 }
 
 #[test]

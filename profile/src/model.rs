@@ -75,12 +75,16 @@ pub struct RunFacts {
     pub roots: Vec<String>,
     /// Calls that found no room; above 0 the totals are incomplete.
     pub lost_calls: u64,
-    /// Contexts were folded because of `max-nodes=` or `max-memory=`; totals are exact all the same.
+    /// Contexts were folded because of `max-nodes=` or `max-memory=`; sums are exact all the same, but for calls of some native methods
+    /// ([`crate::natives::NotTold`]).
     pub folded: bool,
     /// `depth=` or `recursion=fold` put calls into other contexts than their caller's.
     pub bounded: bool,
     /// Contexts distinguish call sites (`sites=on`).
     pub sites: bool,
+    /// Names and descriptors of native methods for which Java methods that were not counted may have been called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncounted: Vec<String>,
     /// How the counts were read.
     #[serde(skip_serializing_if = "Taken::is_default")]
     pub taken: Taken,

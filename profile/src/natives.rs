@@ -2,12 +2,14 @@
 //!
 //! A native method has no bytecode to count in. A call site whose statically resolved method is native (JVMS §5.4.3.3) was
 //! executed as often as its block, less the departures before it in the block. Where the receiver's class may select a
-//! Java method instead (`hashCode`), the recorded calls of Java methods of that name and descriptor are taken away.
+//! Java method instead (`hashCode`), the recorded calls of Java methods of that name and descriptor are taken away. Where these were not
+//! recorded below the caller, such a site tells nothing of the native method, and [`NotTold`] says so.
 //! An execution that failed before the call (null receiver, linkage error) counts as a call.
 
 use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
 use crate::model::{Level, NativeSite, Profile, special};
+use crate::names::{parameters, stable};
 use crate::recover::Recovery;
 use rustc_hash::FxHashMap;
 
@@ -24,13 +26,76 @@ pub struct NativeCalls {
     pub calls: u64,
 }
 
+/// Native methods whose calls are not all told: at sites where the receiver's class may select a Java method instead, it is not known how
+/// often one was.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NotTold {
+    /// Indices in [`Profile::natives`], rising.
+    pub natives: Vec<u32>,
+    /// Why: clauses. None where all calls are told.
+    pub reasons: Vec<&'static str>,
+}
+
+impl NotTold {
+    /// What a profile does not tell.
+    pub fn of(profile: &Profile) -> NotTold {
+        let run = &profile.run;
+        // These put calls of Java methods elsewhere than below their callers, of whatever name.
+        let anywhere = [
+            (run.folded, "contexts were folded for want of room"),
+            (run.bounded, "contexts were folded by depth= or recursion=fold"),
+            (run.lost_calls > 0, "calls found no room"),
+        ];
+        let mut reasons: Vec<&str> = anywhere.iter().filter(|(so, _)| *so).map(|(_, why)| *why).collect();
+        let uncounted = |native: u32| {
+            let native = &profile.natives[native as usize];
+            run.uncounted.iter().any(|uncounted| uncounted.strip_prefix(&*native.name) == Some(&*native.descriptor))
+        };
+        let mut natives: Vec<u32> = profile.native_sites.iter().filter(|s| s.dynamic).map(|s| s.native).collect();
+        natives.sort_unstable();
+        natives.dedup();
+        if reasons.is_empty() {
+            natives.retain(|&native| uncounted(native));
+            reasons.push("some Java methods of these names were not counted");
+        }
+        if natives.is_empty() {
+            reasons.clear();
+        }
+        NotTold { natives, reasons }
+    }
+
+    /// Whether a call site tells how often its native method was called.
+    pub fn is_told(&self, site: &NativeSite) -> bool {
+        !site.dynamic || self.natives.binary_search(&site.native).is_err()
+    }
+
+    /// For people, naming some of the methods; none where all calls are told.
+    pub fn sentence(&self, profile: &Profile) -> Option<String> {
+        const NAMED: usize = 3;
+        let name = |&native: &u32| {
+            let native = &profile.natives[native as usize];
+            format!("{}.{}{}", stable(&native.class, false), native.name, parameters(&native.descriptor))
+        };
+        let mut names: Vec<String> = self.natives.iter().map(name).collect();
+        names.sort();
+        names.dedup();
+        let more = names.len().saturating_sub(NAMED);
+        names.truncate(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let (names, reasons) = (names.join(", "), self.reasons.join(", "));
+        (!names.is_empty()).then(|| {
+            format!("calls of native methods are not shown where Java methods may stand in for them: {names}{more}; {reasons}")
+        })
+    }
+}
+
 /// The sites of one method, and what is needed to count them.
 struct Caller<'p> {
     sites: &'p [NativeSite],
     recovery: Recovery,
 }
 
-/// All calls of native methods, in order of calling node.
+/// All calls of native methods that can be told ([`NotTold`]), in order of calling node.
 pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<NativeCalls>, CodeError> {
     let mut callers: Vec<Option<Caller>> = (0..profile.methods.len()).map(|_| None).collect();
     for sites in profile.native_sites.chunk_by(|a, b| a.method == b.method) {
@@ -42,6 +107,7 @@ pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<Native
         callers[sites[0].method as usize] = Some(Caller { sites, recovery });
     }
     let java = java_calls(profile, measures, &callers);
+    let not_told = NotTold::of(profile);
     let with_sites = !profile.nodes.site.is_empty();
     let mut out = Vec::new();
     let mut rows = profile.nodes.rows();
@@ -65,7 +131,7 @@ pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<Native
         }
         let blocks = caller.recovery.blocks(&method.flow, rows.of(node), &left);
         found.clear();
-        for site in caller.sites {
+        for site in caller.sites.iter().filter(|site| not_told.is_told(site)) {
             let Some(block) = method.flow.block_at(site.bci) else { continue };
             let mut executed = blocks[block];
             if method.level == Level::Precise {
@@ -83,10 +149,6 @@ pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<Native
             }
         }
         for &(native, site, dynamic, executed) in &found {
-            // Where depth= or recursion=fold put the Java callees elsewhere, what remains cannot be told.
-            if dynamic && profile.run.bounded {
-                continue;
-            }
             let selected = java.get(&(node as u32, native, site)).copied().unwrap_or(0);
             let calls = executed.wrapping_sub(if dynamic { selected } else { 0 });
             if calls > 0 {

@@ -82,3 +82,41 @@ fn native_calls_are_as_many_without_call_sites() {
         assert_eq!(merged, natives(",sites=on"), "on {}", bench.jdk.feature);
     }
 }
+
+#[test]
+fn calls_that_java_methods_may_have_taken_are_told_or_said_not_to_be() {
+    const REASONS: [(&str, Option<&str>); 7] = [
+        ("", None),
+        (",sites=on", None),
+        (",include=Overrides", Some("some Java methods of these names were not counted")),
+        (",exclude=Overrides$Named", Some("some Java methods of these names were not counted")),
+        (",max-nodes=1", Some("contexts were folded for want of room")),
+        (",depth=1", Some("contexts were folded by depth= or recursion=fold")),
+        (",recursion=fold", Some("contexts were folded by depth= or recursion=fold")),
+    ];
+    for bench in run::benches() {
+        for (options, reason) in REASONS {
+            let recording = record(&bench, "Overrides", options);
+            let report = |more: &[&str]| build::must(Command::new(build::cprof()).arg("report").arg(&recording.file).args(more));
+            let json: serde_json::Value = serde_json::from_str(&report(&["--format", "json"])).expect("JSON");
+            let rows = json["methods"].as_array().expect("methods").iter().filter(|row| row["native"] == true);
+            let calls = |row: &serde_json::Value| (row["method"].as_str().expect("a name").to_owned(), row["calls"].clone());
+            let calls: std::collections::BTreeMap<_, _> = rows.map(calls).collect();
+            let what = format!("{options} on {}", bench.jdk.feature);
+            // No class overrides it.
+            assert_eq!(calls.get("maxMemory"), Some(&7.into()), "{what}");
+            assert_eq!(calls.get("hashCode"), reason.is_none().then_some(&10.into()), "{what}");
+            let said = json["coverage"]["native_calls_not_told"].as_array().expect("a list");
+            let text = report(&[]);
+            let line = text.lines().find(|line| line.starts_with("calls of native methods are not shown where"));
+            let Some(reason) = reason else {
+                assert_eq!((said.len(), line), (0, None), "{what}");
+                continue;
+            };
+            let found: Vec<_> = said.iter().map(|native| (&native["class"], &native["method"], &native["reason"])).collect();
+            assert_eq!(found, [(&"java.lang.Object".into(), &"hashCode".into(), &reason.into())], "{what}");
+            let line = line.unwrap_or_else(|| panic!("{what}: {text}"));
+            assert!(line.ends_with(&format!("java.lang.Object.hashCode(); {reason}")), "{what}: {line}");
+        }
+    }
+}

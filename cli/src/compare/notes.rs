@@ -3,6 +3,7 @@
 use crate::report::view::View;
 use cprof_compare::diff::Comparison;
 use cprof_compare::renumbering::{Renumbered, Unclear};
+use cprof_profile::natives::NotTold;
 
 /// So many names are listed in a note.
 const LISTED: usize = 5;
@@ -21,9 +22,10 @@ pub fn doubts(view: &View) -> Vec<String> {
     }
     if run.folded {
         notes.push(format!(
-            "{file}: contexts were folded for want of room; totals are exact, contexts may differ for that reason alone"
+            "{file}: contexts were folded for want of room; calls, exits and bytecodes are exact in total, contexts may differ for that reason alone"
         ));
     }
+    notes.extend(NotTold::of(&view.profile).sentence(&view.profile).map(|natives| format!("{file}: {natives}")));
     notes
 }
 

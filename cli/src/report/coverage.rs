@@ -7,6 +7,7 @@ use crate::style::{Style, printable};
 use anyhow::Result;
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::{counted, thousands};
+use cprof_profile::natives::NotTold;
 use std::io::{self, Write};
 
 /// The line in every report, and warnings where there are any.
@@ -36,7 +37,13 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
         writeln!(out, "{}", style.warning(&lost))?;
     }
     if run.folded {
-        writeln!(out, "contexts beyond the limit were folded; totals are exact. More with max-nodes= or max-memory=")?;
+        writeln!(
+            out,
+            "contexts beyond the limit were folded; calls, exits and bytecodes are exact in total. More with max-nodes= or max-memory="
+        )?;
+    }
+    if let Some(natives) = NotTold::of(&view.profile).sentence(&view.profile) {
+        writeln!(out, "{}", printable(&natives))?;
     }
     if c.inconsistent_contexts > 0 {
         let contexts = counted(c.inconsistent_contexts as u64, "context was", "contexts were");

@@ -2,8 +2,9 @@
 
 use super::processor::{Columns, Sums};
 use super::view::View;
-use cprof_profile::model::{Level, Run, RunFacts};
+use cprof_profile::model::{Level, Native, Profile, Run, RunFacts};
 use cprof_profile::names::stable;
+use cprof_profile::natives;
 use cprof_profile::projections::MethodRow;
 use serde::Serialize;
 
@@ -91,6 +92,8 @@ pub struct Coverage<'a> {
     /// Contexts caught between two counters.
     pub inconsistent_contexts: usize,
     pub gaps: Vec<Gap<'a>>,
+    /// Native methods whose calls are not all told.
+    pub native_calls_not_told: Vec<NotTold<'a>>,
     pub warnings: &'a [String],
 }
 
@@ -101,6 +104,28 @@ pub struct Gap<'a> {
     /// Name and descriptor; none: the whole class.
     pub method: Option<&'a str>,
     pub reason: &'a str,
+}
+
+/// A native method for which Java methods may have been called, it is not known how often.
+#[derive(Serialize)]
+pub struct NotTold<'a> {
+    pub class: String,
+    pub method: &'a str,
+    pub descriptor: &'a str,
+    pub reason: String,
+}
+
+impl<'a> NotTold<'a> {
+    fn list(profile: &'a Profile) -> Vec<NotTold<'a>> {
+        let not_told = natives::NotTold::of(profile);
+        let one = |&native: &u32| {
+            let Native { class, name, descriptor } = &profile.natives[native as usize];
+            NotTold { class: stable(class, false), method: name, descriptor, reason: not_told.reasons.join(", ") }
+        };
+        let mut list: Vec<NotTold> = not_told.natives.iter().map(one).collect();
+        list.sort_by(|a, b| (&a.class, a.method, a.descriptor).cmp(&(&b.class, b.method, b.descriptor)));
+        list
+    }
 }
 
 impl<'a> Coverage<'a> {
@@ -119,6 +144,7 @@ impl<'a> Coverage<'a> {
             lost_calls: view.profile.run.lost_calls,
             inconsistent_contexts: view.measures.inconsistent,
             gaps,
+            native_calls_not_told: NotTold::list(&view.profile),
             warnings: &view.profile.warnings,
         }
     }

@@ -10,6 +10,7 @@ use crate::progress::Progress;
 use anyhow::Result;
 use cprof_profile::metrics::Metric;
 use cprof_profile::names::{dotted, thousands};
+use cprof_profile::natives::NotTold;
 use cprof_profile::projections::labels;
 use cprof_views::page::{Facts, Page, Side};
 
@@ -80,6 +81,8 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
                 thousands(run.lost_calls)
             ));
         }
+        let natives = NotTold::of(&loaded.view.profile).sentence(&loaded.view.profile);
+        facts.notes.extend(natives.map(|natives| format!("{}: {natives}", loaded.view.file)));
         if loaded.view.measures.inconsistent > 0 {
             let contexts = thousands(loaded.view.measures.inconsistent as u64);
             facts.notes.push(format!("{}: {contexts} contexts were read between two counters", loaded.view.file));

@@ -86,10 +86,9 @@ impl CallSites {
         Ok(CallSites { by_method, known: FxHashMap::default() })
     }
 
-    /// The kind of a method's first call of that name; `site`: bci + 1 of the call, 0 when sites were not distinguished.
-    pub fn kind_of_call(&self, method: u32, site: u32, name: &str, descriptor: &str) -> Option<InvokeKind> {
-        let fits = |s: &&Site| (site == 0 || s.bci + 1 == site) && s.callee.0 == name && s.callee.1 == descriptor;
-        self.by_method[method as usize].iter().find(fits).map(|s| s.kind)
+    /// The kind of a method's call at a bytecode index.
+    pub fn kind_at(&self, method: u32, bci: u32) -> Option<InvokeKind> {
+        self.by_method[method as usize].iter().find(|s| s.bci == bci).map(|s| s.kind)
     }
 
     /// How contexts of `callee` below `caller` were called; `site`: bci + 1, 0 when sites were not distinguished.

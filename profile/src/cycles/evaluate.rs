@@ -10,7 +10,7 @@ use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
 use crate::model::{Profile, Rows, special};
 use crate::names::thousands;
-use crate::natives::NativeCalls;
+use crate::natives::{NativeCalls, NotTold};
 use crate::target::{CycleEstimator, InvokeKind, TargetError};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
@@ -127,7 +127,7 @@ struct Work<'a> {
 /// Evaluates every node. `measures` and `natives` are those of the same profile.
 ///
 /// A profile whose contexts were bounded or folded no longer tells who called whom. There, calls are charged where their
-/// instructions were executed, less those that reached native methods; calls by the JVM cannot be told apart.
+/// instructions were executed, less those that certainly reached native methods; calls by the JVM cannot be told apart.
 pub fn evaluate(
     profile: &Profile,
     measures: &Measures,
@@ -170,8 +170,9 @@ pub fn evaluate_into(
         }
     }
     let mixed = work.mixed_calls()?;
+    let not_told = NotTold::of(profile);
     if !callers_known {
-        work.take_out_natives(natives)?;
+        work.take_out_natives(natives, &not_told)?;
     }
     let mut notes = Vec::new();
     if mixed.cycles > 0 {
@@ -186,6 +187,12 @@ pub fn evaluate_into(
             "contexts were bounded or folded, so that callers are not always known: calls are charged where their instructions were executed, calls by the JVM are left out, misses are charged by the callers that were recorded"
                 .to_owned(),
         );
+        if !not_told.natives.is_empty() {
+            notes.push(
+                "calls of native methods that are not told because Java methods may stand in for them are charged as if Java methods had been called"
+                    .to_owned(),
+            );
+        }
     }
     Ok(Evaluation { nodes: work.out, cache: Some(cache), notes })
 }
@@ -354,11 +361,15 @@ impl Work<'_> {
         Ok(doubt)
     }
 
-    fn take_out_natives(&mut self, natives: &[NativeCalls]) -> Result<(), EvaluateError> {
+    fn take_out_natives(&mut self, natives: &[NativeCalls], not_told: &NotTold) -> Result<(), EvaluateError> {
         for call in natives {
-            let native = &self.profile.natives[call.native as usize];
             let method = self.profile.nodes.method[call.node as usize];
-            if let Some(kind) = self.sites.kind_of_call(method, call.site, &native.name, &native.descriptor) {
+            let first = self.profile.native_sites.partition_point(|s| s.method < method);
+            let mut sites = self.profile.native_sites[first..].iter().take_while(|s| s.method == method);
+            // Where sites are merged, the first stands for all that were told.
+            let made =
+                sites.find(|s| s.native == call.native && (call.site == 0 || s.bci + 1 == call.site) && not_told.is_told(s));
+            if let Some(kind) = made.and_then(|s| self.sites.kind_at(method, s.bci)) {
                 let cycles = self.prices.calls(kind, call.calls, 0, 0)?;
                 let before = self.out.cycles.get(call.node as usize);
                 let left = before.saturating_sub(cycles);

@@ -92,11 +92,11 @@ impl Classes {
     fn method(&mut self, class: u32, method: &Method, sites: &[NativeSite], natives: &[u32]) -> (u32, bool) {
         let site = |s: &NativeSite| (s.bci, (natives[s.native as usize], s.dynamic));
         let candidates = self.by_place.entry((class, method.index)).or_default();
-        // A run that did not load a native method's class does not know the call site. Where two runs contradict each other, the
-        // methods stay apart.
+        // A run that did not load a native method's class does not know the call site, and one that did not load a class that
+        // overrides it does not know that. Where two runs contradict each other, the methods stay apart.
         let agrees = |known: u32| {
             let mut sites = sites.iter().map(site);
-            sites.all(|(bci, called)| self.native_sites.get(&(known, bci)).is_none_or(|other| *other == called))
+            sites.all(|(bci, called)| self.native_sites.get(&(known, bci)).is_none_or(|other| other.0 == called.0))
         };
         let same = candidates.iter().copied().find(|&known| {
             let other = &self.methods[known as usize];
@@ -109,8 +109,8 @@ impl Classes {
             candidates.push(number);
             self.methods.push(Method { class, ..method.clone() });
         }
-        for (bci, called) in sites.iter().map(site) {
-            self.native_sites.insert((number, bci), called);
+        for (bci, (native, dynamic)) in sites.iter().map(site) {
+            self.native_sites.entry((number, bci)).or_insert((native, dynamic)).1 |= dynamic;
         }
         (number, same.is_none())
     }

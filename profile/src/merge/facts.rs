@@ -26,8 +26,11 @@ pub(super) fn combine(runs: &[Run], notes: &mut Vec<String>) -> RunFacts {
         all.folded |= run.folded;
         all.bounded |= run.bounded;
         all.sites |= run.sites;
+        all.uncounted.extend_from_slice(&run.uncounted);
         all.taken = all.taken.max(run.taken);
     }
+    all.uncounted.sort();
+    all.uncounted.dedup();
     if targets {
         notes.push(
             "the runs were recorded for different processors: reports show none unless one is named with --target".to_owned(),

@@ -11,7 +11,7 @@ use crate::model::{Class, Counters, Departure, Gap, Method, Nodes, Profile, RunF
 use cprof_instrument::Planner;
 use cprof_instrument::abi::{flags, kind};
 use cprof_instrument::classfile::ClassFile;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
 
 /// What was written, for the line at the end of a run.
@@ -67,6 +67,12 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
     assembly.nodes(&mut capture);
     assembly.gaps();
     let Assembly { mut profile, hierarchy, misfits, .. } = assembly;
+    let dynamic: FxHashSet<u32> = profile.native_sites.iter().filter(|s| s.dynamic).map(|s| s.native).collect();
+    let uncounted =
+        dynamic.iter().map(|&native| &hierarchy.found[native as usize]).filter(|native| hierarchy.is_uncounted(native));
+    profile.run.uncounted = uncounted.map(|native| native.name.clone() + &native.descriptor).collect();
+    profile.run.uncounted.sort();
+    profile.run.uncounted.dedup();
     profile.natives = hierarchy.found;
     profile.native_sites.sort_by_key(|s| (s.method, s.bci));
     profile.warnings = log.warnings.iter().map(|w| (*w).to_owned()).collect();

@@ -3,6 +3,7 @@
 use super::log::Log;
 use crate::code::text;
 use crate::model::{Native, NativeSite};
+use crate::names::{dotted, stable};
 use cprof_instrument::classfile::instructions::Instructions;
 use cprof_instrument::classfile::opcode::op;
 use cprof_instrument::classfile::{ClassFile, Method, access};
@@ -10,6 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 const FINAL: u16 = 0x0010;
 const PRIVATE: u16 = 0x0002;
+/// No Java method that a call on an object may select instead of the one that it names (JVMS §5.4.6).
+const NEVER_SELECTED: u16 = access::NATIVE | access::ABSTRACT | access::STATIC | PRIVATE;
 
 /// The log's classes parsed, by name.
 pub(super) struct Hierarchy<'a> {
@@ -18,6 +21,8 @@ pub(super) struct Hierarchy<'a> {
     by_name: FxHashMap<&'a [u8], Vec<u32>>,
     /// Name and descriptor of every native method: most call sites are settled by a look here.
     native_names: FxHashSet<(&'a [u8], &'a [u8])>,
+    /// Of these, those that a Java method has which a call may select; and whether each such method was counted.
+    java_names: FxHashMap<(&'a [u8], &'a [u8]), bool>,
     loaders: Vec<&'a str>,
     natives: FxHashMap<(u32, u16), u32>,
     /// Natives that call sites named, in order of discovery.
@@ -30,6 +35,7 @@ impl<'a> Hierarchy<'a> {
             parsed: Vec::with_capacity(log.classes.len()),
             by_name: FxHashMap::default(),
             native_names: FxHashSet::default(),
+            java_names: FxHashMap::default(),
             loaders: log.classes.iter().map(|c| c.loader).collect(),
             natives: FxHashMap::default(),
             found: Vec::new(),
@@ -45,7 +51,37 @@ impl<'a> Hierarchy<'a> {
             }
             hierarchy.parsed.push(parsed);
         }
+        hierarchy.note_java_names(log);
         hierarchy
+    }
+
+    /// Looks which Java methods may be selected where a call names a native one. Classes that `include=` and `exclude=` left out are in
+    /// the log, too, with no methods counted.
+    fn note_java_names(&mut self, log: &Log<'_>) {
+        let not_covered: FxHashSet<&str> = log.not_covered.iter().map(|&(name, _)| name).collect();
+        for (class, parsed) in log.classes.iter().zip(&self.parsed) {
+            for method in parsed.iter().flat_map(|parsed| &parsed.methods) {
+                let name = (method.name, method.descriptor);
+                if method.access & NEVER_SELECTED != 0 || !self.native_names.contains(&name) {
+                    continue;
+                }
+                let woven = class.methods.iter().any(|&(index, ..)| index == method.index);
+                *self.java_names.entry(name).or_insert(true) &= woven && !not_covered.contains(class.name);
+            }
+        }
+        // A class of which nothing is known may have any of them. Not so the hidden ones that were there before cprof came: lambdas and
+        // method handles' adapters have no such methods.
+        let is_unknown = |name: &str| !self.by_name.contains_key(name.as_bytes()) && stable(name, false) == dotted(name);
+        if not_covered.iter().any(|name| is_unknown(name)) {
+            self.java_names.values_mut().for_each(|counted| *counted = false);
+        }
+    }
+
+    /// Whether a Java method of a native one's name and descriptor was not counted, so that its calls cannot be told from the native one's.
+    pub(super) fn is_uncounted(&self, native: &Native) -> bool {
+        self.java_names
+            .iter()
+            .any(|(&(name, descriptor), counted)| !counted && text(name) == native.name && text(descriptor) == native.descriptor)
     }
 
     /// The class of a name as seen from a class of the given loader: the same loader's, the boot loader's, any.
@@ -88,9 +124,10 @@ impl<'a> Hierarchy<'a> {
                     continue;
                 }
                 let mut native = None;
-                // No class overrides what arrays have.
-                let of_array = member.class.first() == Some(&b'[');
-                let mut dynamic = matches!(instruction.opcode, op::INVOKEVIRTUAL | op::INVOKEINTERFACE) && !of_array;
+                // No class overrides what arrays have, and some methods are overridden by none (`Runtime.maxMemory`).
+                let overridden =
+                    member.class.first() != Some(&b'[') && self.java_names.contains_key(&(member.name, member.descriptor));
+                let mut dynamic = matches!(instruction.opcode, op::INVOKEVIRTUAL | op::INVOKEINTERFACE) && overridden;
                 if instruction.opcode != op::INVOKEINTERFACE
                     && let Some((owner, index)) = self.resolve(member.class, member.name, member.descriptor, loader)
                     && let Some(declaring) = &self.parsed[owner as usize]

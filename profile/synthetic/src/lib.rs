@@ -51,6 +51,14 @@ impl Recording {
         ids
     }
 
+    /// Logs a class as the agent would that wove none of its methods: `exclude=` left it out.
+    pub fn class_left_out(&mut self, bytes: Vec<u8>) {
+        let name = ClassFile::parse(&bytes).unwrap().name_str().into_owned();
+        let entry = ClassEntry { name: &name, loader: "", hidden: false, bytes: &bytes, methods: vec![], skipped: vec![] };
+        encode(&Entry::Class(entry), &mut self.log);
+        self.classes.push(bytes);
+    }
+
     /// The counters of one execution of a method of the class last logged: the blocks it enters, in order, each named by
     /// its first bytecode; the way out is a return unless `leaves_by_exception`.
     pub fn path(&self, class: usize, method: usize, blocks: &[u32], leaves_by_exception: bool) -> Vec<u64> {
