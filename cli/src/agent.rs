@@ -1,6 +1,7 @@
 //! The agent: where its library is, and its options as it takes them.
 
 use crate::args::{Bba, CacheScope, Counting};
+use crate::output;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ pub fn find() -> Result<PathBuf> {
         if !path.is_file() {
             bail!("CPROF_AGENT names {}, which is no file; let it name {AGENT}", path.display());
         }
-        return Ok(std::path::absolute(path)?);
+        return output::absolute(&path);
     }
     let command = std::env::current_exe().context("finding the cprof command itself")?;
     let directory = command.parent().unwrap_or(Path::new("/"));

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{Metrics, Options, evaluate};
 use cprof_profile::names::{dotted, thousands};
-use cprof_profile::target::{CycleEstimator, Model};
+use cprof_profile::target::{self, CycleEstimator, Model};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
@@ -124,7 +124,8 @@ fn draw(rows: &[Row], view: &View, against: &str, file: &Path) -> Result<()> {
 
 fn matrix(args: &Explore) -> Result<Matrix> {
     let Some(path) = &args.matrix else { return toml::from_str(DEFAULT).context("the default matrix") };
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the matrix {}", path.display()))?;
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read the matrix {}", path.display()))?;
+    let text = target::text(&path.display().to_string(), bytes)?;
     toml::from_str(&text).with_context(|| format!("{} is no matrix", path.display()))
 }
 

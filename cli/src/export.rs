@@ -59,7 +59,7 @@ pub fn export(args: &Export) -> Result<()> {
         (Format::Json, true) => json::write_methods(&source, &mut out),
         (Format::Parquet, _) => unreachable!("tables are written above"),
     };
-    written.with_context(|| format!("{} cannot be written", args.out.display()))?;
+    written.with_context(|| output::cannot(&args.out))?;
     out.finish()?;
     Ok(())
 }

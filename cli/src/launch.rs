@@ -11,7 +11,9 @@ use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
@@ -46,7 +48,8 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     option.push(options.text());
 
     // Handlers first: a signal that comes while the JVM is being started must reach it, not end us.
-    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])?;
+    let mut signals =
+        Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]).context("setting up how signals are passed on")?;
     let mut command = Command::new(java);
     // The launcher makes the main thread's stack before the agent is loaded. The user's own -Xss comes later and wins.
     command.args([option.as_os_str(), OsStr::new(MAIN_STACK)]);
@@ -105,23 +108,57 @@ fn exit_code(status: ExitStatus) -> u8 {
 
 fn summarise(path: &Path, pid: u32, began: SystemTime) -> Result<()> {
     let mut err = io::stderr().lock();
-    // What went into a device or a pipe is not to be had back.
-    if path.metadata().is_ok_and(|file| !file.is_file()) {
-        return Ok(());
-    }
-    // One that is older is another run's.
-    let written = path.metadata().and_then(|file| file.modified()).is_ok_and(|written| written >= began);
-    if !written {
+    let Some(path) = written(path, began) else {
+        // What went into a device or a pipe is not to be had back.
+        if path.metadata().is_ok_and(|file| !file.is_file()) {
+            return Ok(());
+        }
         writeln!(err, "cprof: no profile was written to {}", path.display())?;
         if let Some(left) = live::left_by(pid) {
             let (left, path) = (left.display(), path.display());
             writeln!(err, "cprof: what it had counted is in {left}; write it with: cprof recover {left} -o {path}")?;
         }
         return Ok(());
-    }
+    };
     let style = Style::of(&err);
-    if let Err(e) = report::summary(path, &mut err, style) {
+    if let Err(e) = report::summary(&path, &mut err, style) {
         writeln!(err, "cprof: {e:#}")?;
     }
     Ok(())
+}
+
+/// The profile of this run: where it was to be, or where the agent, which says so, writes it if that cannot be (agent/dump.rs). A file that is
+/// older is another run's, and one of another user in the directory for temporary files is none of ours.
+fn written(path: &Path, began: SystemTime) -> Option<PathBuf> {
+    let name = path.file_name()?;
+    let own = std::fs::metadata("/proc/self").map(|own| own.uid()).ok();
+    let of_this_run = |file: &Metadata| file.is_file() && file.modified().is_ok_and(|written| written >= began);
+    if path.metadata().is_ok_and(|file| of_this_run(&file)) {
+        return Some(path.to_owned());
+    }
+    [PathBuf::from(name), std::env::temp_dir().join(name)]
+        .into_iter()
+        .find(|other| other.symlink_metadata().is_ok_and(|file| of_this_run(&file) && Some(file.uid()) == own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::time::Duration;
+
+    #[test]
+    fn what_was_written_elsewhere_in_this_run_is_found() {
+        let name = format!("cprof-launch-test-{}.cprof", std::process::id());
+        let other = std::env::temp_dir().join(&name);
+        let (began, wanted) = (SystemTime::now() - Duration::from_secs(60), Path::new("/nowhere").join(&name));
+        assert_eq!(written(&wanted, began), None);
+        fs::write(&other, "").unwrap();
+        assert_eq!(written(&wanted, began), Some(other.clone()));
+        assert_eq!(written(&other, began), Some(other.clone()));
+        let later = SystemTime::now() + Duration::from_secs(60);
+        assert_eq!((written(&wanted, later), written(&other, later)), (None, None), "another run's");
+        fs::remove_file(&other).unwrap();
+        assert_eq!(written(Path::new("/dev/null"), began), None);
+    }
 }

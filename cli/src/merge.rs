@@ -30,7 +30,7 @@ pub fn merge(args: &Merge) -> Result<()> {
         merger.add(file::read(path)?, &path.display().to_string())?;
     }
     let merged = merger.finish();
-    let cannot = || format!("{} cannot be written", args.out.display());
+    let cannot = || output::cannot(&args.out);
     let mut out = Output::create(&args.out)?;
     let bytes = file::write_to(Cursor::new(Vec::new()), &merged.profile).with_context(cannot)?.into_inner();
     out.write_all(&bytes).with_context(cannot)?;

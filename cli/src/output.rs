@@ -7,7 +7,7 @@ use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 /// Enough that writing is not what takes the time.
 const BUFFER: usize = 1 << 20;
@@ -17,7 +17,7 @@ pub enum Output {
     /// `-`
     Standard(BufWriter<io::Stdout>),
     /// A file beside the one asked for, until it is complete.
-    Beside(BufWriter<NamedTempFile>, PathBuf),
+    Beside(BufWriter<File>, TempPath, PathBuf),
     /// A device or a pipe, which nothing can replace.
     Within(BufWriter<File>, PathBuf),
 }
@@ -36,6 +36,13 @@ pub fn spares<'f>(out: &Path, read: impl IntoIterator<Item = &'f PathBuf>) -> Re
         }
         None => Ok(()),
     }
+}
+
+/// The whole path of a file, as somebody with another working directory must name it; links are not followed.
+pub fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).with_context(|| {
+        format!("where {} is cannot be found out, as the working directory is gone; give the whole path", path.display())
+    })
 }
 
 /// Refuses a file that whoever writes it would find impossible at the end of the run. `seen` is where a path of the writer's is for this command.
@@ -59,10 +66,18 @@ pub fn spares_terminal(out: &Path, what: &str, example: &str) -> Result<()> {
     Ok(())
 }
 
+/// Which output cannot be written: what an error begins with.
+pub fn cannot(path: &Path) -> String {
+    match path == Path::new("-") {
+        true => "standard output cannot be written".to_owned(),
+        false => format!("{} cannot be written", path.display()),
+    }
+}
+
 impl Output {
     /// Opens the file, or standard output for `-`.
     pub fn create(path: &Path) -> Result<Output> {
-        let cannot = || format!("{} cannot be written", path.display());
+        let cannot = || cannot(path);
         if path == Path::new("-") {
             return Ok(Output::Standard(BufWriter::with_capacity(BUFFER, io::stdout())));
         }
@@ -80,19 +95,20 @@ impl Output {
         // The library says at which path, and that is one that nobody knows.
         let reason = |e: &io::Error| e.to_string().split(" at path ").next().unwrap_or_default().to_owned();
         let beside = beside.map_err(|e| anyhow!("{}: {}; {}", cannot(), reason(&e), way_out(&e)))?;
-        Ok(Output::Beside(BufWriter::with_capacity(BUFFER, beside), target))
+        // Taken apart, since it would say so whenever it is written.
+        let (file, temporary) = beside.into_parts();
+        Ok(Output::Beside(BufWriter::with_capacity(BUFFER, file), temporary, target))
     }
 
     /// Everything is written: puts the file into its place. Returns its size; none for streams.
     pub fn finish(self) -> Result<Option<u64>> {
-        let cannot = |path: &Path| format!("{} cannot be written", path.display());
         match self {
-            Output::Standard(mut out) => out.flush().map(|()| None).context("standard output cannot be written"),
+            Output::Standard(mut out) => out.flush().map(|()| None).with_context(|| cannot(Path::new("-"))),
             Output::Within(mut out, path) => out.flush().map(|()| None).with_context(|| cannot(&path)),
-            Output::Beside(out, path) => {
+            Output::Beside(out, temporary, path) => {
                 let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(|| cannot(&path))?;
-                let size = file.as_file().metadata().with_context(|| cannot(&path))?.len();
-                file.persist(&path).map_err(|e| e.error).with_context(|| cannot(&path))?;
+                let size = file.metadata().with_context(|| cannot(&path))?.len();
+                temporary.persist(&path).map_err(|e| e.error).with_context(|| cannot(&path))?;
                 Ok(Some(size))
             }
         }
@@ -103,7 +119,7 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Output::Standard(out) => out.write(bytes),
-            Output::Beside(out, _) => out.write(bytes),
+            Output::Beside(out, ..) => out.write(bytes),
             Output::Within(out, _) => out.write(bytes),
         }
     }
@@ -111,7 +127,7 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Output::Standard(out) => out.flush(),
-            Output::Beside(out, _) => out.flush(),
+            Output::Beside(out, ..) => out.flush(),
             Output::Within(out, _) => out.flush(),
         }
     }

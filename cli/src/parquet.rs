@@ -42,19 +42,21 @@ pub fn export(mut view: View, directory: &Path, on: &Processors) -> Result<()> {
         nodes: &chosen,
         columns: &columns,
     };
+    let path = |table: &str| directory.join(table).join(format!("{run_id}.parquet"));
     let open = |table: &str| -> Result<Output> {
         let folder = directory.join(table);
         fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        Output::create(&folder.join(format!("{run_id}.parquet")))
+        Output::create(&path(table))
     };
     let _progress = Progress::start(format!("writing {}", directory.display()));
-    let failed = || format!("{} cannot be exported to {}", view.file, directory.display());
-    methods(&export, &rows, open("methods")?).with_context(failed)?.finish()?;
-    blocks(&export, open("blocks")?).with_context(failed)?.finish()?;
-    let (contexts, metrics) = nodes(&export, open("nodes")?, open("metrics")?).with_context(failed)?;
+    let failed = |table: &str| format!("{} cannot be exported to {}", view.file, path(table).display());
+    methods(&export, &rows, open("methods")?).with_context(|| failed("methods"))?.finish()?;
+    blocks(&export, open("blocks")?).with_context(|| failed("blocks"))?.finish()?;
+    let both = || format!("{} and {}", failed("nodes"), path("metrics").display());
+    let (contexts, metrics) = nodes(&export, open("nodes")?, open("metrics")?).with_context(both)?;
     contexts.finish()?;
     metrics.finish()?;
     // Last: a run that is in this table is in the others.
-    runs(&export, open("runs")?).with_context(failed)?.finish()?;
+    runs(&export, open("runs")?).with_context(|| failed("runs"))?.finish()?;
     Ok(())
 }

@@ -312,6 +312,40 @@ fn what_cannot_be_checked() {
 }
 
 #[test]
+fn methods_that_the_baseline_never_called_cost_nothing_there() {
+    let folder = Folder::new();
+    let (full, empty) =
+        (folder.profile("full.cprof", &demo()), folder.profile("empty.cprof", &cprof_synthetic::Recording::new().profile(&[])));
+    let checked = |limit: &str, optional: bool, file: &Path, baseline: &Path| {
+        let text = format!("[[budget]]\nmethod = 'demo.Main.work'\nlimits = ['{limit}']\noptional = {optional}");
+        let budget = folder.write("budget.toml", &text);
+        let options = ["check", "--baseline", baseline.to_str().unwrap(), "--budget", budget.to_str().unwrap()];
+        let (code, out, _) = cprof(&options, &[file]);
+        (code, out)
+    };
+    for (limit, code) in [
+        ("calls <= baseline", 1),
+        ("bytecodes +2%", 1),
+        ("bytecodes == baseline", 1),
+        ("calls <= baseline +4", 0),
+        ("calls >= baseline", 0),
+        ("calls <= 4", 0),
+    ] {
+        let (found, out) = checked(limit, true, &full, &empty);
+        assert_eq!(found, code, "{limit}: {out}");
+        // The other way round there is nothing to check.
+        let (found, out) = checked(limit, true, &empty, &full);
+        assert!(found == 0 && out.contains("1 skipped"), "{limit}: {out}");
+    }
+    let (_, out) = checked("calls <= baseline", true, &full, &empty);
+    assert!(out.contains("demo.Main.work: 4 own calls, must be <= 0 (calls <= baseline); baseline 0; +"), "{out}");
+    let (code, out) = checked("calls <= baseline", false, &full, &empty);
+    let says = "the baseline has no call of demo.Main.work; record the baseline anew, or compare with 0 by optional = true";
+    assert!(code == 2 && out.contains(says), "{out}");
+    assert_eq!(checked("calls <= 4", false, &full, &empty).0, 0, "a limit that needs no baseline");
+}
+
+#[test]
 fn reports_for_ci() {
     let limits = "'bytecodes <= 64', 'calls == 7', 'misses < 1'";
     let (code, out, _) = check(limits, &["--format", "github"]);

@@ -85,6 +85,66 @@ fn a_full_disk_is_said_with_what_was_written() {
 }
 
 #[test]
+fn a_file_that_cannot_be_written_is_named() {
+    let folder = folder(|_| {});
+    let formats = ["pprof", "collapsed", "callgrind", "speedscope", "chrome", "csv", "json", "parquet"];
+    let exports = formats.map(|format| format!("export a.cprof --format {format}"));
+    let others = ["flamegraph a.cprof", "html a.cprof", "merge a.cprof b.cprof", "check a.cprof --budget budget.toml"];
+    for line in others.into_iter().map(str::to_owned).chain(exports) {
+        // No file may grow: as on a full disk, nothing is found out before the first byte is written.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_cprof")]);
+        let output = shell.args(line.split_whitespace()).args(["-o", "out"]).current_dir(folder.path()).output().unwrap();
+        let error = text(&output.stderr);
+        assert!(!output.status.success() && error.contains("File too large"), "{line}: {error}");
+        match line.contains("parquet") {
+            true => assert!(error.starts_with("cprof: a.cprof cannot be exported to out/methods/"), "{error}"),
+            false => {
+                let path = folder.path().join("out");
+                let says = format!("cprof: {} cannot be written: File too large (os error 27)\n", "out");
+                assert!(error == says || error == says.replace("out ", &format!("{} ", path.display())), "{line}: {error}");
+                assert!(!path.exists(), "{line}");
+            }
+        }
+        assert!(!error.contains(".cprof-") && !error.contains("standard output"), "{line}: {error}");
+        if line.contains("parquet") {
+            continue;
+        }
+        let output = run(folder.path(), &format!("{line} -o /dev/full"));
+        let error = text(&output.stderr);
+        assert!(!output.status.success() && error.contains("/dev/full cannot be written: No space left"), "{line}: {error}");
+    }
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with(".cprof-")), "{left:?}");
+}
+
+#[test]
+fn files_that_are_no_text_are_named_with_the_place() {
+    let folder = folder(|_| {});
+    fs::write(folder.path().join("bad.toml"), b"# a\n# caf\xe9\n").unwrap();
+    for line in ["check a.cprof --budget bad.toml", "explore a.cprof --matrix bad.toml", "report a.cprof --target ./bad.toml"] {
+        let output = run(folder.path(), line);
+        let error = text(&output.stderr);
+        assert!(!output.status.success() && error.contains("bad.toml:2:6: the byte 0xe9 is not UTF-8"), "{line}: {error}");
+    }
+}
+
+#[test]
+fn a_working_directory_that_is_gone_is_said() {
+    for (line, what) in
+        [("attach 1", "cprof-1.cprof"), ("attach 1 -o app.cprof", "app.cprof"), ("clean cprof-0-1-2", "cprof-0-1-2")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "rmdir \"$PWD\" && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_cprof")]);
+        let output = shell.args(line.split_whitespace()).current_dir(folder.path()).output().unwrap();
+        let error = text(&output.stderr);
+        let says = "cannot be found out, as the working directory is gone; give the whole path: No such file or directory";
+        assert!(error.starts_with(&format!("cprof: where {what}")) && error.contains(says), "{line}: {error}");
+    }
+}
+
+#[test]
 fn what_is_read_is_not_written_over() {
     let folder = folder(|_| {});
     let before = fs::read(folder.path().join("a.cprof")).unwrap();

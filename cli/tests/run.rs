@@ -108,6 +108,16 @@ fn an_older_profile_is_not_taken_for_this_runs() {
 }
 
 #[test]
+fn a_profile_that_was_written_elsewhere_is_shown() {
+    // As the agent does when its place is gone at the end.
+    let place = Place::new("elsewhere", "rmdir gone && cat whole > app.cprof");
+    std::fs::create_dir(place.0.join("gone")).unwrap();
+    cprof_profile::file::write(&place.0.join("whole"), &cprof_synthetic::demo().profile(&[])).unwrap();
+    let message = text(&place.run(&["-o", "gone/app.cprof"], &[]).stderr);
+    assert!(message.contains("cprof report app.cprof") && !message.contains("no profile was written"), "{message}");
+}
+
+#[test]
 fn signals_reach_the_program_and_its_end_is_told() {
     let place = Place::new("signals", "trap 'echo got it; exit 3' TERM; echo ready; while :; do sleep 0.05; done");
     let mut child = place.command(&["-q"], &[]).stdout(Stdio::piped()).spawn().unwrap();

@@ -64,16 +64,19 @@ impl Pattern {
         class.as_bytes()[..name] == first.as_bytes()[..name]
     }
 
-    /// Whether a method fits, as `Class.method`, `Class.method(descriptor…`, or as reports print it, with its parameters' types.
+    /// Whether a method fits, as `Class.method`; and where the pattern has a parenthesis, as `Class.method(descriptor…`, or as
+    /// reports print it, with its parameters' types. Without one, `*String*` is about names, not about who takes a `String`.
     pub fn matches_method(&self, class: &str, method: &str, descriptor: &str) -> bool {
         let name = format!("{class}.{method}");
+        if self.matches(&name) {
+            return true;
+        }
+        if !self.parts.iter().any(|part| part.contains(['(', ')'])) {
+            return false;
+        }
         let with = |parameters: &str| self.matches(&format!("{name}{parameters}"));
-        self.matches(&name)
-            || with(&descriptor.replace('/', "."))
-            || self.parts.iter().any(|part| part.contains('(')) && {
-                let printed = parameters(descriptor);
-                with(&printed) || with(&printed.replace(", ", ","))
-            }
+        let printed = parameters(descriptor);
+        with(&descriptor.replace('/', ".")) || with(&printed) || with(&printed.replace(", ", ","))
     }
 }
 
@@ -174,6 +177,14 @@ mod tests {
         let printed = |p: &str| Pattern::new(p).matches_method("B", "m", "(I[Ljava/lang/String;)V");
         assert!(printed("B.m(int, String[])") && printed("B.m(int,String[])") && printed("*.m(int*"));
         assert!(!printed("B.m(int)") && !printed("B.m(String[], int)"));
+    }
+
+    #[test]
+    fn patterns_without_parentheses_are_about_names() {
+        let fits = |p: &str| Pattern::new(p).matches_method("a.B", "m", "(ILjava/lang/String;)V");
+        assert!(!fits("*String*") && !fits("*V*") && !fits("*V") && !fits("*java.lang*") && !fits("a.B.m*;*"));
+        assert!(fits("*B*") && fits("*m*") && fits("a.*") && fits("a.B.m") && fits("*"));
+        assert!(fits("*(*String*") && fits("*(*)V") && fits("a.B.m(*") && fits("*)V") && fits("*String)") && !fits("*)I"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use cprof_profile::natives::native_calls;
 use cprof_profile::projections::{by_method, by_thread, totals};
 use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree};
-use std::io::Cursor;
+use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use std::path::Path;
 
 fn through_file(profile: &Profile) -> Profile {
@@ -23,6 +23,55 @@ fn what_is_written_is_read() {
     assert_eq!(profile.nodes.len(), 6);
     assert_eq!(profile.gaps, [Gap { class: "demo/Broken".into(), method: None, reason: "the class file is damaged".into() }]);
     assert_eq!(through_file(&profile), profile);
+}
+
+/// A disk with room for so many bytes.
+struct Disk {
+    written: Cursor<Vec<u8>>,
+    room: usize,
+}
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let left = self.room.saturating_sub(self.written.position() as usize).min(bytes.len());
+        if left == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.written.write(&bytes[..left])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Disk {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.written.seek(to)
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_nothing_is_printed() {
+    const CHILD: &str = "CPROF_TEST_FULL_DISK";
+    if std::env::var_os(CHILD).is_none() {
+        // The standard error of a process of its own.
+        let this = std::env::current_exe().unwrap();
+        let name = "a_full_disk_is_an_error_and_nothing_is_printed";
+        let child = std::process::Command::new(this).args(["--exact", name, "--nocapture"]).env(CHILD, "1").output().unwrap();
+        let said = String::from_utf8_lossy(&child.stderr);
+        assert!(child.status.success() && said.is_empty(), "{said}");
+        return;
+    }
+    let profile = cprof_synthetic::demo().profile(&[]);
+    let bytes = file::write_to(Cursor::new(Vec::new()), &profile).unwrap().into_inner();
+    for room in 0..bytes.len() {
+        let disk = Disk { written: Cursor::new(Vec::new()), room };
+        let error = file::write_to(disk, &profile).err().unwrap_or_else(|| panic!("{room} bytes are enough"));
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{room}: {error}");
+    }
+    let enough = file::write_to(Disk { written: Cursor::new(Vec::new()), room: bytes.len() }, &profile).unwrap();
+    assert!(enough.written.into_inner() == bytes);
 }
 
 #[test]

@@ -96,6 +96,51 @@ fn mistakes_have_a_place() {
 }
 
 #[test]
+fn mistakes_in_formulas_of_several_lines_have_their_own_line() {
+    let files = Files::new("lines");
+    let with =
+        |formula: &str| files.error(&format!("{HEAD}{COSTS}").replacen("\"*\" = 1", &format!("nop = {formula}\n\"*\" = 1"), 1));
+    for (formula, expected) in [
+        ("\"\"\"\n  1 +\n  r\"\"\"", "m.toml:9:3: the formula uses r,"),
+        ("'''\n1 +\n\t7 / (3 - 3)'''", "m.toml:9:4: the cost of nop: division by zero"),
+        ("'''1 +\r\n r'''", "m.toml:8:2: the formula uses r,"),
+        ("\"\"\"1 + \\\n    2 + r\"\"\"", "m.toml:8:9: the formula uses r,"),
+        ("\"\"\"\n1 +\n2 + \n\"\"\"", "m.toml:10:1: in the formula of nop: a number or a name is missing at the end"),
+        ("\"\\u0031 + \\x20\\tr\"", "m.toml:7:23: the formula uses r,"),
+        ("\"1 + \\U0000e9\"", "m.toml:7:"),
+        ("\"1 + \\u00e9\"", "m.toml:7:12: in the formula of nop: 'é' is not expected here"),
+        ("'é + 1'", "m.toml:7:8: in the formula of nop: 'é' is not expected here"),
+        ("'1 + é'", "m.toml:7:12: in the formula of nop: 'é' is not expected here"),
+        ("\"\"", "m.toml:7:8: in the formula of nop: a number or a name is missing"),
+        ("\"\"\"\"\"\"", "m.toml:7:10: in the formula of nop: a number or a name is missing"),
+    ] {
+        let error = with(formula);
+        assert!(error.starts_with(expected), "{formula}: {error}");
+    }
+}
+
+#[test]
+fn caches_that_no_run_could_simulate_are_refused() {
+    let files = Files::new("blocks");
+    let with = |cache: &str| format!("{HEAD}{COSTS}[cache]\ndefault = \"{cache}\"\n");
+    assert!(Library.load(&files.write("good.toml", &with("1m/1048576"))).is_ok());
+    let error = files.error(&with("2m/2097152"));
+    assert_eq!(error, "m.toml:15:11: \"2m/2097152\" has more blocks than can be simulated, which is 1048576");
+}
+
+#[test]
+fn files_that_are_no_text_are_named_with_the_place() {
+    let files = Files::new("bytes");
+    let path = files.0.join("m.toml");
+    fs::write(&path, b"# \xc3\xa9\ntitle = \"\xc3\xa9 \xe9\"\n").unwrap();
+    let says =
+        format!("{}:2:12: the byte 0xe9 is not UTF-8, in which the file must be; save it in that encoding", path.display());
+    assert_eq!(Library.load(path.to_str().unwrap()).unwrap_err().to_string(), says);
+    let base = files.write("derived.toml", "base = \"m.toml\"\ntitle = \"t\"\naccuracy = \"coarse\"\n");
+    assert!(Library.load(&base).unwrap_err().to_string().ends_with(says.rsplit('/').next().unwrap()));
+}
+
+#[test]
 fn bases_by_path_and_in_circles() {
     let files = Files::new("bases");
     let base = files.write("base.toml", &format!("{HEAD}{COSTS}"));

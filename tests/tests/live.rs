@@ -6,9 +6,9 @@ use cprof_tests::{OrFail, build, run};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
@@ -271,6 +271,36 @@ fn a_target_that_ends_while_it_is_attached_to_is_said_to_have_ended() {
         let says = |what| ending.stderr.contains(what);
         assert!(ending.code == 1 && (says("ended while it was being attached to") || says("no process")), "{ending:?}");
         assert!(!Path::new(&format!("/tmp/.attach_pid{pid}")).exists());
+    }
+}
+
+#[test]
+fn a_jvm_that_was_stopped_prints_nothing_when_it_goes_on() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("stopped-{}", bench.jdk.feature));
+        let workers = Workers::start(&bench, None, &["-XX:+DisplayVMOutputToStderr"], &[]).started();
+        let pid = workers.pid();
+        // SAFETY: kill has no memory to misuse; the child has not been waited for, so the pid is its own.
+        let signal = |signal| assert_eq!(unsafe { libc::kill(pid as i32, signal) }, 0);
+        let out = directory.join("it.cprof");
+        let attach = || cprof(&["attach", &pid.to_string(), "-o", text(&out)]);
+        signal(libc::SIGSTOP);
+        let silent = attach();
+        assert!(silent.code == 1 && silent.stderr.contains("did not answer within"), "{silent:?}");
+        // The signal is still to come.
+        let trigger = PathBuf::from(format!("/tmp/.attach_pid{pid}"));
+        assert!(trigger.exists());
+        signal(libc::SIGCONT);
+        let since = Instant::now();
+        while !Path::new(&format!("/tmp/.java_pid{pid}")).exists() {
+            assert!(since.elapsed() < Duration::from_secs(60), "it does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let attached = attach();
+        assert_eq!((attached.code, trigger.exists()), (0, false), "{attached:?}");
+        assert_eq!(cprof(&["detach", &pid.to_string()]).code, 0);
+        let (ending, _) = workers.kill();
+        assert!(!ending.stderr.contains("Full thread dump"), "{}", ending.stderr);
     }
 }
 

@@ -144,11 +144,8 @@ class Methods {
   /** The rows as they are, for a spreadsheet: RFC 4180. */
   save() {
     const { model, metric } = this.view;
-    const field = (text) => {
-      // A spreadsheet would take such a name for a formula.
-      const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-      return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-    };
+    // Names as they are: they are looked up in what cprof report writes, which has them so.
+    const field = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
     const keys = Object.keys(this.numbers);
     const heads = keys.map((key) => (key === 'own' ? metric.name : key === 'total' ? `${metric.name}_total` : key));
     const lines = [['class', 'method', 'descriptor', ...heads].map(field).join(',')];

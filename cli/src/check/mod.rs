@@ -16,6 +16,7 @@ use cprof_compare::budget::{self, Budget, Columns, Outcome, Verdict};
 use cprof_compare::metric::find;
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::metrics::{Metric, Sheet, cycles};
+use cprof_profile::target;
 use std::collections::BTreeSet;
 use std::io;
 use std::process::ExitCode;
@@ -57,7 +58,8 @@ pub fn check(args: &Check) -> ExitCode {
 
 fn budgets(args: &Check) -> Result<Vec<Budget>> {
     let file = args.budget.display();
-    let text = std::fs::read_to_string(&args.budget).with_context(|| format!("cannot read the budgets {file}"))?;
+    let bytes = std::fs::read(&args.budget).with_context(|| format!("cannot read the budgets {file}"))?;
+    let text = target::text(&file.to_string(), bytes)?;
     budget::parse(&text).map_err(|e| anyhow::anyhow!("{file}:{}:{}: {}", e.at.line, e.at.column, e.reason))
 }
 
@@ -94,7 +96,7 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
     };
     // Whoever reads has seen enough; what holds holds all the same.
     let cut = |e: &anyhow::Error| e.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe);
-    match written.map_err(Into::into).and_then(|()| out.finish()) {
+    match written.with_context(|| output::cannot(&args.out)).and_then(|()| out.finish()) {
         Err(e) if !cut(&e) => Err(e),
         _ => Ok(report.code()),
     }

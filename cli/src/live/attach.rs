@@ -37,7 +37,7 @@ pub fn attach(args: &Attach) -> Result<()> {
         bail!(Usage("standard output cannot be written by the JVM; name a file with --out, as -o app.cprof".to_owned()));
     }
     let run = RunFacts { pid: args.pid, started_ms: now_ms(), ..RunFacts::default() };
-    let out = std::path::absolute(out_path(&args.out, &run))?;
+    let out = output::absolute(&out_path(&args.out, &run))?;
     let mut options = Options::quiet();
     options.add("out", out.to_str().context("the name of the file to write is no text that the JVM could be sent")?)?;
     options.counting(&args.counting)?;
@@ -50,7 +50,7 @@ pub fn attach(args: &Attach) -> Result<()> {
     let seen = |path: &Path| if args.time.is_some() { path.to_owned() } else { target.jvm.process.path(&path.to_string_lossy()) };
     output::has_place(&out, seen)?;
     // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let mut signals = Signals::new([SIGINT, SIGTERM]).context("setting up what an interrupt does")?;
     let reply = target.send(options)?;
     let mut err = io::stderr().lock();
     writeln!(err, "cprof: attached to JVM {}{}", args.pid, covered(&reply))?;
@@ -159,10 +159,12 @@ impl Target {
         options.add("out", &self.exchange.profile_path())?;
         self.send(options)?;
         let pid = self.jvm.process.pid;
-        let mut from = self.exchange.profile()?.with_context(|| format!("the agent in JVM {pid} wrote no profile"))?;
+        let written =
+            self.exchange.profile().with_context(|| format!("reading the profile that the agent in JVM {pid} wrote"))?;
+        let mut from = written.with_context(|| format!("the agent in JVM {pid} wrote no profile"))?;
         let copied = (|| {
             let mut to = Output::create(out)?;
-            let bytes = io::copy(&mut from, &mut to).with_context(|| format!("{} cannot be written", out.display()))?;
+            let bytes = io::copy(&mut from, &mut to).with_context(|| output::cannot(out))?;
             to.finish()?;
             Ok::<u64, anyhow::Error>(bytes)
         })();

@@ -15,7 +15,7 @@ pub use recover::recover;
 pub use snapshot::snapshot;
 pub use top::top;
 
-use crate::output::Output;
+use crate::output::{self, Output};
 use anyhow::{Context, Result};
 use cprof_profile::model::{Profile, RunFacts};
 use cprof_profile::{file, options};
@@ -33,11 +33,11 @@ fn write(out: &Path, profile: &Profile) -> Result<u64> {
     if out != Path::new("-") {
         return Ok(file::write(out, profile)?);
     }
-    let cannot = "standard output cannot be written";
-    let bytes = file::write_to(Cursor::new(Vec::new()), profile).context(cannot)?.into_inner();
-    let mut out = Output::create(out)?;
-    out.write_all(&bytes).context(cannot)?;
-    out.finish()?;
+    let cannot = || output::cannot(out);
+    let bytes = file::write_to(Cursor::new(Vec::new()), profile).with_context(cannot)?.into_inner();
+    let mut output = Output::create(out)?;
+    output.write_all(&bytes).with_context(cannot)?;
+    output.finish()?;
     Ok(bytes.len() as u64)
 }
 

@@ -1,5 +1,6 @@
 //! Which recording a process id or a directory means.
 
+use crate::output;
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::process::{Process, user_name};
@@ -45,7 +46,7 @@ pub fn found(what: &Path) -> Result<(Shelf, Vec<Found>)> {
         return Ok((shelf, of_pid));
     }
     // As given, and not where links may lead.
-    let path = std::path::absolute(what)?;
+    let path = output::absolute(what)?;
     let name = path.file_name().and_then(|n| n.to_str()).and_then(DirectoryName::parse).ok_or_else(|| {
         Usage(format!(
             "{} is neither a process id nor a recording's directory, which is named cprof-<user>-<process>-<start>; cprof list \

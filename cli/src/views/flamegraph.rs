@@ -39,7 +39,8 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     let picture =
         Picture { title: &title, about: &about, metric: &metric_after.name, reverse: args.reverse, min_width: args.min_width };
     let mut out = Output::create(&args.output)?;
-    svg::write(&picture, &contexts, Costs { after: &own_after, before: own_before.as_ref() }, &mut out)?;
+    let drawn = svg::write(&picture, &contexts, Costs { after: &own_after, before: own_before.as_ref() }, &mut out);
+    drawn.with_context(|| output::cannot(&args.output))?;
     drop(progress);
     written(&args.output, out, &metric_after.name)
 }

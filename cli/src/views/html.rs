@@ -7,7 +7,7 @@ use crate::date::utc;
 use crate::metrics::columns;
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use cprof_profile::metrics::Metric;
 use cprof_profile::names::{dotted, thousands};
 use cprof_profile::natives::NotTold;
@@ -39,7 +39,7 @@ pub fn html(args: &Html) -> Result<()> {
     }
     codes(&after, &args.source, &mut facts.notes)?.into_iter().for_each(|code| page.add_code(code));
     let mut out = Output::create(&args.output)?;
-    page.write(&facts, &mut out)?;
+    page.write(&facts, &mut out).with_context(|| output::cannot(&args.output))?;
     drop(progress);
     written(&args.output, out, &format!("{} contexts", thousands(after.view.totals.contexts)))
 }

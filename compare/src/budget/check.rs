@@ -39,12 +39,12 @@ pub enum Outcome {
         value: u64,
         /// What it was compared with.
         bound: Bound,
-        /// The same number in the baseline, when there is one that has the method.
+        /// The same number in the baseline, when there is one that has the method; 0 when the limit is relative and it may be missing.
         baseline: Option<u64>,
         /// Whose doing that is, the greatest first.
         responsible: Vec<Responsible>,
     },
-    /// It is optional, and there is nothing to check.
+    /// It is optional, and the profile has nothing to check.
     Skipped(String),
     /// It cannot be checked.
     Wrong(String),
@@ -115,25 +115,32 @@ fn outcome(
     extent: &Extent,
     base: Option<&(&Checked<'_>, Extent)>,
 ) -> Outcome {
-    let nothing = |which: &str| {
-        let reason = format!("{which} has no call of {}", budget.method);
-        if budget.optional { Outcome::Skipped(reason) } else { Outcome::Wrong(format!("{reason}; optional = true allows that")) }
-    };
     if !extent.of.contains(&true) {
-        return nothing("the profile");
+        let reason = format!("the profile has no call of {}", budget.method);
+        return if budget.optional {
+            Outcome::Skipped(reason)
+        } else {
+            Outcome::Wrong(format!("{reason}; optional = true allows that"))
+        };
     }
     let Some(value) = profile.value(extent, limit) else {
         return Outcome::Wrong(profile.no_metric(limit, "the profile"));
     };
     let mut before = None;
     if let Some((base, extent)) = base {
-        if extent.of.contains(&true) {
+        let called = extent.of.contains(&true);
+        if limit.is_relative() && !called && !budget.optional {
+            return Outcome::Wrong(format!(
+                "the baseline has no call of {}; record the baseline anew, or compare with 0 by optional = true",
+                budget.method
+            ));
+        }
+        // A method that may be missing and was costs nothing in the baseline: skipping the limit would let any cost pass.
+        if called || limit.is_relative() {
             before = base.value(extent, limit);
-            if before.is_none() && limit.is_relative() {
-                return Outcome::Wrong(base.no_metric(limit, "the baseline"));
-            }
-        } else if limit.is_relative() {
-            return nothing("the baseline");
+        }
+        if before.is_none() && limit.is_relative() {
+            return Outcome::Wrong(base.no_metric(limit, "the baseline"));
         }
     }
     match limit.bound(before) {

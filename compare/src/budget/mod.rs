@@ -27,7 +27,7 @@ pub struct Budget {
     pub method: String,
     /// The same.
     pub pattern: Pattern,
-    /// It is no error when nothing fits.
+    /// It is no error when nothing fits; what fits nothing in the baseline is 0 there.
     pub optional: bool,
     /// Where the method stands in the file.
     pub at: Place,

@@ -183,6 +183,7 @@ fn connect(process: &Process) -> Result<UnixStream, AttachError> {
     let pid = process.pid;
     let path = process.path(&format!("/tmp/.java_pid{}", process.inner_pid));
     if let Some(stream) = try_connect(process, &path)? {
+        clear(process);
         return Ok(stream);
     }
     // A signal is sent to the very process that was looked at, not to whoever has its id by now.
@@ -196,7 +197,7 @@ fn connect(process: &Process) -> Result<UnixStream, AttachError> {
     if !now.handles(Signal::QUIT.as_raw() as u32) {
         return Err(AttachError::Deaf { pid });
     }
-    let trigger = Trigger::set(process)?;
+    let mut trigger = Trigger::set(process)?;
     pidfd_send_signal(&handle, Signal::QUIT).map_err(|e| io("waking it", e))?;
     let since = Instant::now();
     let mut pause = Duration::from_millis(5);
@@ -204,13 +205,16 @@ fn connect(process: &Process) -> Result<UnixStream, AttachError> {
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(200));
         if let Some(stream) = try_connect(process, &path)? {
+            clear(process);
             return Ok(stream);
         }
         if !process.is_alive() {
             return Err(AttachError::Ended { pid });
         }
     }
-    drop(trigger);
+    // A JVM that is stopped has the signal still to come: without the file it would print all stacks when it goes on. With it, it
+    // listens then, and whoever attaches next removes the file.
+    trigger.made = None;
     Err(AttachError::Silent { pid })
 }
 
@@ -245,18 +249,18 @@ fn try_connect(process: &Process, path: &Path) -> Result<Option<UnixStream>, Att
     }
 }
 
-/// The file that tells the JVM what SIGQUIT means; removed when dropped, if it was made here.
+/// The file that tells the JVM what SIGQUIT means; removed when dropped, if it was made here and the JVM has had the signal.
 struct Trigger {
     made: Option<(rustix::fd::OwnedFd, String)>,
 }
 
 impl Trigger {
-    /// The JVM looks in its working directory first, then in /tmp, for a file of its own user's or root's.
+    /// It must be of the JVM's own user or root.
     fn set(process: &Process) -> Result<Trigger, AttachError> {
         let pid = process.pid;
         let name = format!(".attach_pid{}", process.inner_pid);
         let mut last = io::Error::from(io::ErrorKind::NotFound);
-        for directory in [process.path("/tmp"), PathBuf::from(format!("/proc/{pid}/cwd"))] {
+        for directory in directories(process) {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let made = rustix::fs::open(&directory, flags, Mode::empty()).and_then(|directory| {
                 let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -271,6 +275,25 @@ impl Trigger {
         }
         Err(AttachError::Io { pid, doing: format!("making {name} in its /tmp"), error: last })
     }
+}
+
+/// Removes the files that told a JVM to listen, now that it does: one that stayed would have a later JVM of that id listen, instead of
+/// printing all stacks, when its user asks for these. Only empty ones of this user's are anybody's to remove.
+fn clear(process: &Process) {
+    let name = format!(".attach_pid{}", process.inner_pid);
+    for directory in directories(process) {
+        let file = directory.join(&name);
+        let left = |file: fs::Metadata| file.is_file() && file.len() == 0 && file.uid() == own_user();
+        if fs::symlink_metadata(&file).is_ok_and(left) {
+            // The JVM does not mind when it stays.
+            let _ = fs::remove_file(&file);
+        }
+    }
+}
+
+/// Where a trigger may be: the JVM looks in its working directory first, then in /tmp.
+fn directories(process: &Process) -> [PathBuf; 2] {
+    [process.path("/tmp"), PathBuf::from(format!("/proc/{}/cwd", process.pid))]
 }
 
 impl Drop for Trigger {
@@ -326,6 +349,28 @@ mod tests {
             let why = load(&old(version), "/nowhere/libcprof.so", "").unwrap_err();
             assert!(matches!(why, AttachError::Invisible { .. }), "{version}: {why}");
         }
+    }
+
+    /// This process stands for a JVM, and is told nothing.
+    #[test]
+    fn a_file_that_was_left_for_a_stopped_jvm_is_removed_by_the_next_who_connects() {
+        let process = Process::find(std::process::id()).unwrap();
+        let place = process.path("/tmp").join(format!(".attach_pid{}", process.inner_pid));
+        let trigger = Trigger::set(&process).unwrap();
+        assert!(place.is_file());
+        assert!(Trigger::set(&process).unwrap().made.is_none(), "it is there already");
+        drop(trigger);
+        assert!(!place.exists());
+        let mut left = Trigger::set(&process).unwrap();
+        left.made = None;
+        drop(left);
+        assert!(place.is_file());
+        clear(&process);
+        assert!(!place.exists());
+        fs::write(&place, "something else").unwrap();
+        clear(&process);
+        assert!(place.is_file(), "what is not empty is no such file");
+        fs::remove_file(&place).unwrap();
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::ReadError;
 use crate::amounts::Amounts;
 use crate::leb128;
 use crate::model::NotPacked;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -35,13 +35,70 @@ number!(u8, u16, u32, i64);
 
 /// Writes entries one after the other.
 pub(super) struct ColumnWriter<W: Write + Seek> {
-    zip: ZipWriter<W>,
+    zip: ZipWriter<Failing<W>>,
     buffer: Vec<u8>,
+}
+
+/// A sink that fails once: what is written after that goes nowhere, without an error.
+///
+/// When a `ZipWriter` is dropped after an error it tries to finish the archive, and prints on the process's standard error that it
+/// cannot. That belongs to a program that knows nothing of this. Forgetting the writer instead would keep the file open, and the
+/// room on the full disk with it.
+struct Failing<W> {
+    out: W,
+    failed: bool,
+    /// As they would be without the error: what is finished computes with them.
+    position: u64,
+    end: u64,
+}
+
+impl<W: Write + Seek> Failing<W> {
+    fn new(out: W) -> Self {
+        Failing { out, failed: false, position: 0, end: 0 }
+    }
+
+    fn heard<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        self.failed |= done.as_ref().is_err_and(|e| e.kind() != io::ErrorKind::Interrupted);
+        done
+    }
+
+    fn reached(&mut self, position: u64) {
+        self.position = position;
+        self.end = self.end.max(position);
+    }
+}
+
+impl<W: Write + Seek> Write for Failing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = if self.failed { Ok(bytes.len()) } else { self.out.write(bytes) };
+        let size = self.heard(written)?;
+        self.reached(self.position.saturating_add(size as u64));
+        Ok(size)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = if self.failed { Ok(()) } else { self.out.flush() };
+        self.heard(flushed)
+    }
+}
+
+impl<W: Write + Seek> Seek for Failing<W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            _ if !self.failed => self.out.seek(to),
+            SeekFrom::Start(position) => Ok(position),
+            SeekFrom::Current(by) => Ok(self.position.saturating_add_signed(by)),
+            SeekFrom::End(by) => Ok(self.end.saturating_add_signed(by)),
+        };
+        let position = self.heard(position)?;
+        self.reached(position);
+        Ok(position)
+    }
 }
 
 impl<W: Write + Seek> ColumnWriter<W> {
     pub(super) fn new(out: W) -> Self {
-        ColumnWriter { zip: ZipWriter::new(out), buffer: Vec::new() }
+        ColumnWriter { zip: ZipWriter::new(Failing::new(out)), buffer: Vec::new() }
     }
 
     /// An entry of bytes, compressed at a deflate level or stored.
@@ -96,7 +153,9 @@ impl<W: Write + Seek> ColumnWriter<W> {
     }
 
     pub(super) fn finish(self) -> io::Result<W> {
-        Ok(self.zip.finish()?)
+        let Failing { out, failed, .. } = self.zip.finish()?;
+        // The error itself was passed on when it came.
+        if failed { Err(io::Error::other("writing it failed before")) } else { Ok(out) }
     }
 }
 

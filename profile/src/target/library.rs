@@ -83,9 +83,10 @@ impl Library {
         let fail = |e: std::io::Error| TargetError::new(format!("cannot read the target model {}: {e}", path.display()));
         // The same file under two names is the same base.
         let identity = path.canonicalize().map_err(fail)?;
-        let text = std::fs::read_to_string(&path).map_err(fail)?;
+        let bytes = std::fs::read(&path).map_err(fail)?;
         let directory = identity.parent().map(Path::to_owned).unwrap_or_default();
         let shown = if beside.is_none() { path.display().to_string() } else { identity.display().to_string() };
+        let text = super::text(&shown, bytes)?;
         Ok((shown, text, Some(directory)))
     }
 }

@@ -4,6 +4,7 @@ use super::names::Space;
 use super::source::{Formula, Parameter, Source};
 use super::{Cost, CycleEstimator, InvokeKind, Place, TargetError};
 use crate::cache::CacheSpec;
+use crate::options::MOST_BLOCKS;
 use cprof_instrument::classfile::instructions::Instruction;
 use cprof_instrument::classfile::opcode::op;
 use std::collections::BTreeMap;
@@ -133,6 +134,10 @@ impl Model {
     fn overlay(&mut self, source: Source) -> Result<(), TargetError> {
         if let Some((text, place)) = &source.cache {
             self.cache = CacheSpec::from_str(text).or_else(|e| at(place, e.to_string()))?;
+            // Runs for this target would be refused.
+            if self.cache.blocks > MOST_BLOCKS {
+                return at(place, format!("{text:?} has more blocks than can be simulated, which is {MOST_BLOCKS}"));
+            }
         }
         self.word_bytes = source.word_bytes.unwrap_or(self.word_bytes);
         for (name, mut parameter) in source.parameters {
@@ -190,7 +195,7 @@ impl Model {
                     }
                 });
                 if let Some((name, offset)) = unknown {
-                    let place = Place { column: formula.place.column + offset, ..formula.place.clone() };
+                    let place = formula.place_of(offset);
                     let mut known: Vec<&str> = self.parameters.keys().map(String::as_str).collect();
                     if in_call {
                         known.extend(["n", "miss"]);
@@ -238,7 +243,7 @@ impl Model {
         let mut sum = 0i64;
         for formula in terms {
             let fail = |offset: usize, message: String| {
-                let place = Place { column: formula.place.column + offset, ..formula.place.clone() };
+                let place = formula.place_of(offset);
                 let mut used: Vec<String> = Vec::new();
                 formula.expression.names(&mut |name, _| {
                     let value = given.value(name).map_or_else(String::new, |v| format!("{name} = {v}"));

@@ -5,6 +5,7 @@ use super::names::Space;
 use super::{Place, TargetError};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -61,6 +62,18 @@ pub struct Formula {
     pub source: String,
     /// Where the formula begins, behind its `+` if it is relative.
     pub place: Place,
+    /// Line and column of each byte of the formula and of its end.
+    places: Arc<[(usize, usize)]>,
+}
+
+impl Formula {
+    /// Where in the file a byte of the expression stands: escapes and line ends are longer there.
+    pub fn place_of(&self, at: usize) -> Place {
+        match self.places.get(at).or(self.places.last()) {
+            Some(&(line, column)) => Place { file: self.place.file.clone(), line, column },
+            None => self.place.clone(),
+        }
+    }
 }
 
 /// Reads text and knows where things stand in it.
@@ -117,16 +130,11 @@ impl Reader<'_> {
     /// A formula: a number, or a text in quotes.
     fn formula(&self, name: &str, item: &Item<'_>, source: &str, estimated: bool) -> Result<Formula, TargetError> {
         let span = item.span();
-        let (text, inner) = match item.get_ref() {
-            DeValue::Integer(_) => (self.integer(name, item)?.to_string(), span.start),
+        let (text, offsets) = match item.get_ref() {
+            DeValue::Integer(_) => (self.integer(name, item)?.to_string(), vec![span.start]),
             DeValue::String(text) => {
-                // Behind the quote; three of them in a multi-line text.
-                let quotes = if self.text[span.start..].starts_with("\"\"\"") || self.text[span.start..].starts_with("'''") {
-                    3
-                } else {
-                    1
-                };
-                (text.to_string(), span.start + quotes)
+                let offsets = offsets(self.text.get(span.clone()).unwrap_or_default(), text);
+                (text.to_string(), offsets.into_iter().map(|offset| span.start + offset).collect())
             }
             other => {
                 return self.error(span, format!("{name} must be a number or a formula in quotes, not {}", other.type_str()));
@@ -135,8 +143,10 @@ impl Reader<'_> {
         let body = text.trim_start();
         let relative = matches!(item.get_ref(), DeValue::String(_)) && body.starts_with(['+', '-']);
         let skipped = text.len() - body.len() + usize::from(body.starts_with('+'));
+        let places: Vec<Place> = offsets.iter().skip(skipped).map(|&offset| self.place(offset)).collect();
+        let place = places.first().cloned().unwrap_or_else(|| self.place(span.start));
         let expression = Expression::parse(&text[skipped..]).map_err(|e| TargetError {
-            place: Some(self.place(inner + skipped + e.at)),
+            place: places.get(e.at).or(places.last()).cloned(),
             message: format!("in the formula of {name}: {}", e.message),
         })?;
         Ok(Formula {
@@ -145,9 +155,42 @@ impl Reader<'_> {
             relative,
             estimated,
             source: source.to_owned(),
-            place: self.place(inner + skipped),
+            place,
+            places: places.iter().map(|place| (place.line, place.column)).collect(),
         })
     }
+}
+
+/// Where each byte of a text and its end stand in `raw`, its notation in TOML: quotes, escapes, line ends that do not count.
+fn offsets(raw: &str, text: &str) -> Vec<usize> {
+    let quote = raw.chars().next().unwrap_or('"');
+    let mut at = quote.len_utf8();
+    if raw.starts_with(&String::from(quote).repeat(3)) && raw.len() >= 6 {
+        at = 3;
+        // The first line end is none of the text's.
+        at += ["\r\n", "\n"].iter().find(|end| raw[at..].starts_with(**end)).map_or(0, |end| end.len());
+    }
+    let rest = |at: usize| raw.get(at..).unwrap_or_default();
+    let mut offsets = Vec::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        // A backslash at a line's end takes all space behind it away.
+        while quote == '"' && rest(at).starts_with('\\') && rest(at + 1).starts_with(char::is_whitespace) {
+            at += 1;
+            at += rest(at).len() - rest(at).trim_start().len();
+        }
+        offsets.extend(std::iter::repeat_n(at, c.len_utf8()));
+        at += match (rest(at).chars().next(), rest(at + 1).chars().next()) {
+            (Some('\\'), Some('x')) if quote == '"' => 4,
+            (Some('\\'), Some('u')) if quote == '"' => 6,
+            (Some('\\'), Some('U')) if quote == '"' => 10,
+            (Some('\\'), Some(_)) if quote == '"' => 2,
+            (Some('\r'), Some('\n')) if c == '\n' => 2,
+            (Some(written), _) => written.len_utf8(),
+            (None, _) => 0,
+        };
+    }
+    offsets.push(at);
+    offsets
 }
 
 const TOP: [&str; 13] = [

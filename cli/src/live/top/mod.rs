@@ -9,7 +9,7 @@ mod view;
 use super::{out_path, which};
 use crate::args::Top;
 use crate::style::Style;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use cprof_live::process::Process;
 use cprof_live::recordings::Recording;
 use cprof_live::take;
@@ -85,7 +85,7 @@ impl Watch {
         }
         let mut view = View::new(args.pid, &self.run, Style::of(&io::stdout()));
         view.keys = true;
-        let mut screen = Screen::new()?;
+        let mut screen = Screen::new().context("setting up the terminal")?;
         let mut next = Instant::now();
         while !ended.load(Ordering::Relaxed) {
             if !view.paused && Instant::now() >= next {
@@ -104,7 +104,7 @@ impl Watch {
             }
             screen.show(|width, height| view.lines(width, height))?;
             let wait = if view.paused { args.every } else { next.saturating_duration_since(Instant::now()) };
-            match screen.event(wait.min(Duration::from_millis(250)))? {
+            match screen.event(wait.min(Duration::from_millis(250))).context("reading keys from the terminal")? {
                 Some(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                     let interrupt = key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
                     if interrupt || !self.key(key.code, &mut view) {
