@@ -431,7 +431,8 @@ fn write_code_attributes(
     let mut frames_name = None;
     let is_variables = |name: u16| class.pool.utf8(name).is_ok_and(|text| text == b"LocalVariableTable");
     let variables = code.attributes().filter(|&(name, ..)| is_variables(name)).map(|(.., content)| content);
-    let mut nameless = moved.nameless(variables);
+    // HotSpot refuses such names in older classes (classFileParser.cpp, `verify_legal_field_name`).
+    let mut nameless = if class.major < 49 { Vec::new() } else { moved.nameless(variables) };
     for (name, at, content) in code.attributes() {
         let text = class.pool.utf8(name)?;
         if text == b"StackMapTable" {

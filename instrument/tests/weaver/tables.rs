@@ -307,3 +307,18 @@ fn locals_are_called_as_before() {
     });
     assert!(named > 1000 && nameless > 1000, "{named} loads of locals with names, {nameless} without");
 }
+
+#[test]
+fn classes_older_than_such_names_get_none() {
+    for (version, named) in [(48, false), (49, true)] {
+        let mut class = Class::new(version, "T", "S");
+        let mut code = AssembledCode::new(2, 4);
+        let run = class.pool.method("E", "run", "()V");
+        code.put_u2(184, run).put(&[3, 61, 28, 87, 177]); // E.run(), local 2 = 0, load it
+        class.method(8, "m", "(II)V", &code).expect("it fits");
+        let options = Options { level: Level::Precise, sites: false, caches: false, inherited_calls: false, maps: false };
+        let woven = Weaver::new().weave(&class.finish(), &options, &mut Everything(15)).expect("a good class").expect("a method");
+        let text = b"<local2>";
+        assert_eq!(woven.bytes.windows(text.len()).any(|window| window == text), named, "version {version}");
+    }
+}
