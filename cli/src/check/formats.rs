@@ -23,7 +23,8 @@ pub fn text(report: &Report<'_>, out: &mut dyn Write, style: Style) -> io::Resul
         *count += 1;
         if !matches!(verdict.outcome, Outcome::Held { .. }) {
             let place = format!("{}:{}", report.budget_file, verdict.at.line);
-            writeln!(out, "{place}: {}: {}", verdict.budget.method, message(verdict, true))?;
+            let line = format!("{place}: {}: {}", verdict.budget.method, message(verdict, true));
+            writeln!(out, "{}", printable(&line))?;
         }
     }
     for note in &report.notes {
