@@ -78,7 +78,7 @@ pub fn enable_late(jvmti: Jvmti, on: bool) -> Result<(), String> {
     all().map_err(|e: crate::jvmti::Error| e.to_string())
 }
 
-/// A class is ready to run. One that has waited for this is woven, and so is one of which nothing is known: it was being loaded, or not linked, when
+/// A class is ready to run. One that has waited for this is woven, and so is one of which nothing is known: it was being loaded when
 /// cprof came. Its intrinsic methods are made to run as bytecode; at launch a flag does that.
 unsafe extern "C" fn class_prepare(_env: *mut RawEnv, jni: *mut JNIEnv, thread: jthread, class: jclass) {
     guard(|| {
@@ -88,7 +88,7 @@ unsafe extern "C" fn class_prepare(_env: *mut RawEnv, jni: *mut JNIEnv, thread: 
         // SAFETY: jni is this callback's.
         let jni = unsafe { Jni::new(jni) }?;
         if !agent.is_leaving()
-            && let Some(name) = agent.classes.has_waited(class).or_else(|| agent.classes.is_news(jni, class))
+            && let Some(name) = agent.classes.has_waited(class).or_else(|| agent.classes.is_news(class))
         {
             // JFR runs Java code when its events change.
             let muted = Muted::thread(jni, thread, agent.contexts, &agent.arena);

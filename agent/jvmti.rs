@@ -263,20 +263,8 @@ impl Jvmti {
     /// Whether a class is initialised.
     pub fn is_initialised(self, class: jclass) -> bool {
         const INITIALIZED: jint = 4;
-        self.class_status(class) & INITIALIZED != 0
-    }
-
-    /// Whether a class is linked: its ClassPrepare event has come, or is about to.
-    pub fn is_prepared(self, class: jclass) -> bool {
-        const PREPARED: jint = 2;
-        self.class_status(class) & PREPARED != 0
-    }
-
-    fn class_status(self, class: jclass) -> jint {
         let mut status: jint = 0;
-        // Of what cannot be asked nothing is known.
-        let _ = call!(self, 49, "GetClassStatus", (jclass, *mut jint), class, &mut status);
-        status
+        call!(self, 49, "GetClassStatus", (jclass, *mut jint), class, &mut status).is_ok() && status & INITIALIZED != 0
     }
 
     /// Whether a class may be retransformed.

@@ -185,6 +185,10 @@ fn started(jni: Jni, class: jclass, mut threads: Vec<jobject>) -> Vec<jobject> {
 
 /// Whether a thread is virtual. (That GetAllThreads does not list it says nothing: nor does it list some of the VM's own.)
 fn is_virtual(jvmti: Jvmti, jni: Jni, thread: jobject) -> bool {
+    // The VM says no more who is who when it has ended, and GetObjectClass takes no null.
+    if thread.is_null() {
+        return false;
+    }
     let class = jni.class_of(thread);
     let signature = jvmti.class_signature(class).unwrap_or_default();
     jni.forget(class);

@@ -203,11 +203,6 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
             agent.classes.not_covered(name, "a hidden class that was defined before cprof came");
             continue;
         }
-        // A thread may be linking it just now, and HotSpot's retransformation reads code that is being rewritten (JDK-8277444). It is woven when it
-        // is ready to run (`hooks::class_prepare`).
-        if !jvmti.is_prepared(class) {
-            continue;
-        }
         let loader = jvmti.class_loader(class).map_err(|e| e.to_string())?;
         if loader.is_null() || agent.classes.asks(jni, loader) {
             classes.push(class);

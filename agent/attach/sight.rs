@@ -50,6 +50,11 @@ impl Sight {
         Sight { runtime, contexts, arena, answers: Mutex::default() }
     }
 
+    /// Whether a loader was asked, and finds the runtime class.
+    pub fn is_known_to_see(&self, tag: i64) -> bool {
+        lock(&self.answers).get(&tag) == Some(&true)
+    }
+
     /// Whether a loader, not the boot loader, finds the runtime class.
     pub fn sees(&self, jvmti: Jvmti, jni: Jni, loader: jobject, tag: i64) -> bool {
         if let Some(&answer) = lock(&self.answers).get(&tag) {

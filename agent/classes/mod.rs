@@ -209,15 +209,24 @@ impl Classes {
         &self.in_hook
     }
 
-    /// In a running JVM: the name of a class that nobody has seen, and that can be woven.
-    pub fn is_news(&self, jni: Jni, class: jclass) -> Option<String> {
+    /// In a running JVM: the name of a class that nobody has seen, since it was being loaded when cprof came, and that can be woven. The thread that
+    /// links it holds a lock on it: its loader is not asked now, which might wait for another that waits for the class.
+    pub fn is_news(&self, class: jclass) -> Option<String> {
+        let sight = self.sight.as_ref()?;
         if self.entry_of(class).is_some() || !self.jvmti.is_modifiable(class) {
             return None;
         }
         let signature = self.jvmti.class_signature(class).ok()?;
         let name = signature.strip_prefix('L')?.strip_suffix(';').filter(|name| !runtime::is_own(name))?;
         let loader = self.jvmti.class_loader(class).ok()?;
-        (loader.is_null() || self.asks(jni, loader)).then(|| name.to_owned())
+        let seen = loader.is_null() || self.jvmti.tag(loader).is_ok_and(|tag| tag != 0 && sight.is_known_to_see(tag));
+        if !seen && !crate::lock(&self.gaps).iter().any(|(gap, _)| gap == name) {
+            self.not_covered(
+                name,
+                "it was being loaded when cprof came, and its class loader is not known to find cprof's runtime class",
+            );
+        }
+        seen.then(|| name.to_owned())
     }
 
     /// The VM has defined a hidden class: from here on its frames are recognised.
@@ -432,7 +441,7 @@ impl Classes {
             return EntryId::try_from(tag - FIRST_CLASS_TAG).ok();
         }
         let loader = self.jvmti.class_loader(class).ok()?;
-        let tag = if loader.is_null() { 0 } else { self.jvmti.tag(loader).ok()? };
+        let tag = if loader.is_null() { 0 } else { self.jvmti.tag(loader).ok().filter(|&tag| tag != 0)? };
         let signature = self.jvmti.class_signature(class).ok()?;
         let name = signature.strip_prefix('L')?.strip_suffix(';')?;
         crate::lock(&self.known).by_name.get(&(tag, Box::from(name))).copied()

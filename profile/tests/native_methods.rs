@@ -128,7 +128,7 @@ fn contexts_that_found_no_room_have_callees_elsewhere() {
     assert_eq!(said(&plain), None);
     let folded = r.arena.marker(tree, kind::OVERFLOW);
     r.arena.node(tree, folded, b, 0, &[10]);
-    r.arena.put(header::FLAGS, flags::OVERFLOW.into());
+    r.arena.put(header::FLAGS, flags::OVERFLOW);
     let profile = r.profile(&[]);
     assert!(profile.run.folded);
     assert_eq!(natives(&profile), [found("java/lang/Object", "getClass", 0, 10)]);

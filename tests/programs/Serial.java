@@ -55,6 +55,7 @@ class Serial {
 
     public static void main(String[] args) throws Exception {
         body(); // loads and links: Cold, Lambdas and MethodHandles show that
+        System.gc(); // or the first SoftReference.get() behind a collection, which takes three bytecodes more, may be in here
         System.out.println("Serial " + measured());
     }
 }

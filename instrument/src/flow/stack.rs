@@ -57,8 +57,10 @@ impl Stack {
             op::DUP2_X1 => self.duplicate(2, 1),
             op::DUP2_X2 => self.duplicate(2, 2),
             op::SWAP => {
-                self.pop(2);
-                self.push(2);
+                let missing = 2usize.saturating_sub(self.slots.len());
+                self.slots.splice(0..0, std::iter::repeat_n(false, missing));
+                let top = self.slots.len() - 1;
+                self.slots.swap(top, top - 1);
             }
             op::MULTIANEWARRAY => {
                 self.pop(i.bytes[3] as usize);

@@ -431,6 +431,7 @@ fn write_code_attributes(
     let mut frames_name = None;
     let is_variables = |name: u16| class.pool.utf8(name).is_ok_and(|text| text == b"LocalVariableTable");
     let variables = code.attributes().filter(|&(name, ..)| is_variables(name)).map(|(.., content)| content);
+    let mut tables_left = variables.clone().count();
     // HotSpot refuses such names in older classes (classFileParser.cpp, `verify_legal_field_name`).
     let mut nameless = if class.major < 49 { Vec::new() } else { moved.nameless(variables) };
     for (name, at, content) in code.attributes() {
@@ -447,8 +448,10 @@ fn write_code_attributes(
             b"LocalVariableTable" => {
                 let rows_at = out.len();
                 moved.variables(content, at, out)?;
+                tables_left -= 1;
                 let rows = u16::from_be_bytes([out[rows_at], out[rows_at + 1]]);
-                if let Some(rows) = rows.checked_add(nameless.len() as u16) {
+                // The first row that fits is the one that is taken, so these come last.
+                if let Some(rows) = rows.checked_add(nameless.len() as u16).filter(|_| tables_left == 0) {
                     out[rows_at..rows_at + 2].copy_from_slice(&rows.to_be_bytes());
                     moved.former_names(&std::mem::take(&mut nameless), constants, out);
                 }

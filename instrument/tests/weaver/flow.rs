@@ -224,6 +224,15 @@ fn the_super_call_is_the_one_that_this_gets_to() {
         code.put_u2(183, constructor).put(&[177]);
         call
     });
+    // As Groovy has it, which chooses among constructors when it runs.
+    marked(&|code, class| {
+        let (other, constructor) = (class.pool.class("S"), class.pool.method("S", "<init>", "(I)V"));
+        code.put(&[42, 27, 95, 90, 95]); // aload_0, iload_1, swap, dup_x1, swap: this, this, the int
+        code.put_u2(187, other).put(&[87]);
+        let call = code.bytes.len();
+        code.put_u2(183, constructor).put(&[87, 177]);
+        call
+    });
     // `this` by way of another local, in a handler that begins with a new object on the way to it.
     marked(&|code, class| {
         let (other, constructor) = (class.pool.class("S"), class.pool.method("S", "<init>", "()V"));
