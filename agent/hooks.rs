@@ -82,14 +82,16 @@ pub fn enable_late(jvmti: Jvmti, on: bool) -> Result<(), String> {
 /// cprof came. Its intrinsic methods are made to run as bytecode; at launch a flag does that.
 unsafe extern "C" fn class_prepare(_env: *mut RawEnv, jni: *mut JNIEnv, thread: jthread, class: jclass) {
     guard(|| {
-        faults::pass("class prepare");
         let agent = Agent::get()?;
         let attached = agent.attached.as_ref()?;
+        // To be given its own code back, a class is linked (JDK 25).
+        if agent.is_leaving() {
+            return None;
+        }
+        faults::pass("class prepare");
         // SAFETY: jni is this callback's.
         let jni = unsafe { Jni::new(jni) }?;
-        if !agent.is_leaving()
-            && let Some(name) = agent.classes.has_waited(class).or_else(|| agent.classes.is_news(class))
-        {
+        if let Some(name) = agent.classes.has_waited(class).or_else(|| agent.classes.is_news(class)) {
             // JFR runs Java code when its events change.
             let muted = Muted::thread(jni, thread, agent.contexts, &agent.arena);
             if let Err(error) = agent.jvmti.retransform(&[class]) {
