@@ -92,15 +92,14 @@ impl Agent {
         }
     }
 
-    /// Where the user wants it; if that cannot be, in the working directory or the directory for temporary files.
+    /// Where the user wants it, or [elsewhere](options::elsewhere) if that cannot be.
     fn write_anywhere(&self, jni: Jni, wanted: &Path) -> Result<Summary, String> {
         let first = match self.write_profile(jni, wanted) {
             Ok(summary) => return Ok(summary),
             Err(error) => error,
         };
         let name = wanted.file_name().map(PathBuf::from).unwrap_or_else(|| PathBuf::from(format!("cprof-{}.cprof", self.pid)));
-        for directory in [PathBuf::from("."), std::env::temp_dir()] {
-            let other = directory.join(&name);
+        for other in options::elsewhere(&name) {
             if other != wanted
                 && !other.exists()
                 && let Ok(summary) = self.write_profile(jni, &other)

@@ -245,6 +245,12 @@ impl Jvmti {
         Ok(self.take_string(signature))
     }
 
+    /// The internal name of a class; none of an array or a primitive type's.
+    pub fn class_name(self, class: jclass) -> Option<String> {
+        let signature = self.class_signature(class).ok()?;
+        Some(signature.strip_prefix('L')?.strip_suffix(';')?.to_owned())
+    }
+
     /// The class's defining loader; null for the boot loader.
     pub fn class_loader(self, class: jclass) -> Result<jobject, Error> {
         let mut loader: jobject = std::ptr::null_mut();
@@ -260,11 +266,22 @@ impl Jvmti {
         Ok(self.take_array(classes, count))
     }
 
+    /// Whether a class is linked, as far as is known: none of its code runs before.
+    pub fn is_linked(self, class: jclass) -> bool {
+        const VERIFIED: jint = 1;
+        self.class_status(class).is_none_or(|status| status & VERIFIED != 0)
+    }
+
     /// Whether a class is initialised.
     pub fn is_initialised(self, class: jclass) -> bool {
         const INITIALIZED: jint = 4;
+        self.class_status(class).is_some_and(|status| status & INITIALIZED != 0)
+    }
+
+    fn class_status(self, class: jclass) -> Option<jint> {
         let mut status: jint = 0;
-        call!(self, 49, "GetClassStatus", (jclass, *mut jint), class, &mut status).is_ok() && status & INITIALIZED != 0
+        call!(self, 49, "GetClassStatus", (jclass, *mut jint), class, &mut status).ok()?;
+        Some(status)
     }
 
     /// Whether a class may be retransformed.

@@ -39,16 +39,15 @@ impl Methods {
         if !jvmti.class_loader(class).ok()?.is_null() {
             return None;
         }
-        let signature = jvmti.class_signature(class).ok()?;
-        let name = signature.strip_prefix('L')?.strip_suffix(';')?;
-        let woven = agent.classes.intrinsic(name)?;
+        let name = jvmti.class_name(class)?;
+        let woven = agent.classes.intrinsic(&name)?;
         // An error: it is not prepared yet, and comes again when it is.
         for method in jvmti.class_methods(class).ok()? {
             let Ok(known) = jvmti.method_name(method) else { continue };
-            if woven.contains(&known) && !KEPT.contains(&(name, known.0.as_str())) && !self.clear_one(agent, method) {
+            if woven.contains(&known) && !KEPT.contains(&(name.as_str(), known.0.as_str())) && !self.clear_one(agent, method) {
                 agent
                     .classes
-                    .not_covered(name, "its intrinsic methods cannot be found in this JVM: compiled code may not count them");
+                    .not_covered(&name, "its intrinsic methods cannot be found in this JVM: compiled code may not count them");
                 return None;
             }
         }

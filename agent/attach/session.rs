@@ -8,7 +8,7 @@ use crate::classes::Classes;
 use crate::contexts::{Contexts, Slots};
 use crate::flags::{self, Switched};
 use crate::jni::Jni;
-use crate::jvmti::{Jvmti, MethodId, class_name};
+use crate::jvmti::{Error, Jvmti, MethodId, class_name};
 use crate::turn::Turn;
 use crate::{Agent, contained, facts, faults, feature, hooks, memory, message, now_ms, recording, refusals, runtime};
 use cprof_profile::options::{self, Options};
@@ -17,8 +17,8 @@ use jni_sys::{JavaVM, jclass};
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 /// What an agent that came late changed in the JVM, and changes back.
@@ -194,20 +194,19 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     let jvmti = agent.jvmti;
     let mut classes = Vec::new();
     for class in jvmti.loaded_classes().map_err(|e| e.to_string())? {
-        let signature = jvmti.class_signature(class).unwrap_or_default();
-        let Some(name) = signature.strip_prefix('L').and_then(|name| name.strip_suffix(';')) else { continue };
-        if runtime::is_own(name) || agent.classes.entry_of(class).is_some() {
+        let Some(name) = jvmti.class_name(class) else { continue };
+        if runtime::is_own(&name) || agent.classes.entry_of(class).is_some() {
             continue;
         }
         if !jvmti.is_modifiable(class) {
-            agent.classes.not_covered(name, "a hidden class that was defined before cprof came");
+            agent.classes.not_covered(&name, "a hidden class that was defined before cprof came");
             continue;
         }
         let loader = jvmti.class_loader(class).map_err(|e| e.to_string())?;
         if loader.is_null() || agent.classes.asks(jni, loader) {
             classes.push(class);
         } else {
-            agent.classes.not_covered(name, "its class loader does not find cprof's runtime class");
+            agent.classes.not_covered(&name, "its class loader does not find cprof's runtime class");
         }
     }
     let outcome = retransform::all(jvmti, &classes);
@@ -221,7 +220,9 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     }
     for (class, error) in outcome.refused {
         let name = jvmti.class_signature(class).unwrap_or_default();
-        agent.classes.not_covered(class_name(&name), &format!("the JVM refuses the woven class: {error}"));
+        agent
+            .classes
+            .not_covered(class_name(&name), &format!("the JVM refuses the woven class: {}", refusal(jvmti, class, error)));
     }
     if let Some(attached) = &agent.attached {
         classes.iter().for_each(|&class| attached.clear_intrinsics(agent, class));
@@ -266,7 +267,7 @@ pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -
     if !agent.is_attached() {
         return Err("cprof was started with this JVM and stays until it ends; command=snapshot writes a profile".to_owned());
     }
-    let mut finished = agent.finished.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut finished = crate::lock(&agent.finished);
     if std::mem::replace(&mut *finished, true) {
         return Err("this JVM is about to end, and the profile is written already".to_owned());
     }
@@ -318,8 +319,7 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     }
     attached.switched.restore();
     // A class that a hook is weaving now is not known as woven yet.
-    let unhooked = || agent.classes.in_hook().load(Ordering::SeqCst) == 0;
-    if !frames::patiently(unhooked(), unhooked) {
+    if !settled(agent.classes.in_hook()) {
         message("a class that is being loaded stays woven, without effect, until cprof is attached and detached again");
     }
     let restored = contained(|| restore(&agent, reply));
@@ -328,8 +328,7 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     let mut quiet = switched.is_ok() && restored == Ok(true) && remains.as_ref().is_ok_and(|remains| !remains.runtime);
     let left = contained(|| {
         // The initialiser of a hidden class may run as long as it likes.
-        let defined = || agent.classes.defining().load(Ordering::SeqCst) == 0;
-        if !frames::patiently(defined(), defined) {
+        if !settled(agent.classes.defining()) {
             return Err("one is being defined".to_owned());
         }
         agent.classes.leave(jni).ok_or_else(|| "the class log cannot be read".to_owned())
@@ -368,7 +367,14 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     switched
 }
 
-/// Gives woven classes their original bytes back. Answers whether all have them.
+/// Waits until none of these is under way, but not forever.
+fn settled(under_way: &AtomicUsize) -> bool {
+    let settled = || under_way.load(Ordering::SeqCst) == 0;
+    frames::patiently(settled(), settled)
+}
+
+/// Gives woven classes their original bytes back. Answers whether all have them whose code may run: what was never linked runs none, and counts into the
+/// junk node of this recording, which stays, if it is linked one day.
 fn restore(agent: &Agent, reply: &mut Reply) -> Result<bool, String> {
     faults::pass("restore");
     let jvmti = agent.jvmti;
@@ -379,7 +385,16 @@ fn restore(agent: &Agent, reply: &mut Reply) -> Result<bool, String> {
     reply.put("restored_classes", woven.len() - outcome.refused.len()).put("pause_ms", outcome.longest.as_millis());
     for (class, error) in &outcome.refused {
         let name = jvmti.class_signature(*class).unwrap_or_default();
-        reply.put("not_restored", format!("{}: {error}", class_name(&name)));
+        reply.put("not_restored", format!("{}: {}", class_name(&name), refusal(jvmti, *class, *error)));
     }
-    Ok(outcome.refused.is_empty())
+    Ok(outcome.refused.iter().all(|&(class, _)| !jvmti.is_linked(class)))
+}
+
+/// Why the VM does not take other code for a class. It links each before.
+fn refusal(jvmti: Jvmti, class: jclass, error: Error) -> String {
+    if jvmti.is_linked(class) {
+        error.to_string()
+    } else {
+        "it cannot be linked; a class that it needs may be missing".to_owned()
+    }
 }

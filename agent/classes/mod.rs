@@ -189,9 +189,8 @@ impl Classes {
 
     /// The name of a class that was not woven when it was loaded because it is to be woven now.
     pub fn has_waited(&self, class: jclass) -> Option<String> {
-        let signature = self.events.any_waits().then(|| self.jvmti.class_signature(class).ok())??;
-        let name = signature.strip_prefix('L')?.strip_suffix(';')?;
-        self.events.has_waited(name).then(|| name.to_owned())
+        let name = self.events.any_waits().then(|| self.jvmti.class_name(class))??;
+        self.events.has_waited(&name).then_some(name)
     }
 
     /// A hidden class. Answers the bytes to use instead, and the entry to pass to [`Classes::defined_hidden`].
@@ -216,17 +215,16 @@ impl Classes {
         if self.entry_of(class).is_some() || !self.jvmti.is_modifiable(class) {
             return None;
         }
-        let signature = self.jvmti.class_signature(class).ok()?;
-        let name = signature.strip_prefix('L')?.strip_suffix(';').filter(|name| !runtime::is_own(name))?;
+        let name = self.jvmti.class_name(class).filter(|name| !runtime::is_own(name))?;
         let loader = self.jvmti.class_loader(class).ok()?;
-        let seen = loader.is_null() || self.jvmti.tag(loader).is_ok_and(|tag| tag != 0 && sight.is_known_to_see(tag));
-        if !seen && !crate::lock(&self.gaps).iter().any(|(gap, _)| gap == name) {
+        let seen = loader.is_null() || self.jvmti.tag(loader).is_ok_and(|tag| sight.is_known_to_see(tag));
+        if !seen && !crate::lock(&self.gaps).iter().any(|(gap, _)| *gap == name) {
             self.not_covered(
-                name,
+                &name,
                 "it was being loaded when cprof came, and its class loader is not known to find cprof's runtime class",
             );
         }
-        seen.then(|| name.to_owned())
+        seen.then_some(name)
     }
 
     /// The VM has defined a hidden class: from here on its frames are recognised.
@@ -416,9 +414,7 @@ impl Classes {
 
     /// Whether a loaded class is that of the public API, which the agent replaces.
     pub fn is_api(&self, class: jclass) -> bool {
-        self.jvmti
-            .class_signature(class)
-            .is_ok_and(|s| s.strip_prefix('L').and_then(|s| s.strip_suffix(';')) == Some(runtime::API_NAME))
+        self.jvmti.class_name(class).is_some_and(|name| name == runtime::API_NAME)
     }
 
     /// The classes that are not covered, and why.
@@ -442,8 +438,7 @@ impl Classes {
         }
         let loader = self.jvmti.class_loader(class).ok()?;
         let tag = if loader.is_null() { 0 } else { self.jvmti.tag(loader).ok().filter(|&tag| tag != 0)? };
-        let signature = self.jvmti.class_signature(class).ok()?;
-        let name = signature.strip_prefix('L')?.strip_suffix(';')?;
-        crate::lock(&self.known).by_name.get(&(tag, Box::from(name))).copied()
+        let name = self.jvmti.class_name(class)?;
+        crate::lock(&self.known).by_name.get(&(tag, name.into())).copied()
     }
 }

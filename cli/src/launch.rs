@@ -8,6 +8,7 @@ use crate::report;
 use crate::style::Style;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
+use cprof_profile::options;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::ffi::{OsStr, OsString};
@@ -127,7 +128,7 @@ fn summarise(path: &Path, pid: u32, began: SystemTime) -> Result<()> {
     Ok(())
 }
 
-/// The profile of this run: where it was to be, or where the agent, which says so, writes it if that cannot be (agent/dump.rs). A file that is
+/// The profile of this run: where it was to be, or [elsewhere](options::elsewhere), as the agent then says. A file that is
 /// older is another run's, and one of another user in the directory for temporary files is none of ours.
 fn written(path: &Path, began: SystemTime) -> Option<PathBuf> {
     let name = path.file_name()?;
@@ -136,7 +137,7 @@ fn written(path: &Path, began: SystemTime) -> Option<PathBuf> {
     if path.metadata().is_ok_and(|file| of_this_run(&file)) {
         return Some(path.to_owned());
     }
-    [PathBuf::from(name), std::env::temp_dir().join(name)]
+    options::elsewhere(Path::new(name))
         .into_iter()
         .find(|other| other.symlink_metadata().is_ok_and(|file| of_this_run(&file) && Some(file.uid()) == own))
 }

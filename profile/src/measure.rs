@@ -57,7 +57,7 @@ impl Rule {
         counters: &[u64],
         departures: impl Iterator<Item = (u32, DepartureKind, i64)>,
     ) -> Result<Measured, u32> {
-        let (mut exits, mut own) = (dot(&self.exits, counters), dot(&self.own, counters));
+        let (mut exits, mut own) = (self.exits.dot(counters), self.own.dot(counters));
         for (bci, kind, count) in departures {
             let block = flow.block_at(bci).ok_or(bci)?;
             let mut cost = self.own.departures[block];
@@ -110,10 +110,6 @@ pub fn measure(profile: &Profile, target: &dyn Target) -> Result<Measures, CodeE
         out.own.set(node, own.max(0) as u64);
     }
     Ok(out)
-}
-
-fn dot(weights: &Weights, counters: &[u64]) -> i64 {
-    weights.counters.iter().zip(counters).fold(0i64, |sum, (&w, &c)| sum.wrapping_add(w.wrapping_mul(c as i64)))
 }
 
 /// Walks departures, which are ordered by node, along with the nodes.

@@ -283,6 +283,29 @@ impl DepartureKind {
     }
 }
 
+impl Method {
+    /// Sets `left` to what left each block in its midst.
+    pub fn left(&self, departures: &[Departure], left: &mut Vec<i64>) {
+        left.clear();
+        left.resize(self.flow.blocks.len(), 0);
+        for d in departures {
+            if let Some(block) = self.flow.block_at(d.bci) {
+                left[block] = left[block].wrapping_add(d.count);
+            }
+        }
+    }
+
+    /// How often a bytecode was executed, by one who knows how often its block was `entered`.
+    pub fn executions(&self, block: usize, bci: u32, entered: i64, departures: &[Departure]) -> i64 {
+        let start = match self.level {
+            Level::Precise => self.flow.blocks[block].start,
+            Level::Block => bci,
+        };
+        let before = departures.iter().filter(|d| (start..bci).contains(&d.bci));
+        before.fold(entered, |n, d| n.wrapping_sub(d.count))
+    }
+}
+
 /// Departures from one bytecode in one context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {

@@ -8,7 +8,7 @@
 
 use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
-use crate::model::{Level, NativeSite, Profile, special};
+use crate::model::{NativeSite, Profile, special};
 use crate::names::{parameters, stable};
 use crate::recover::Recovery;
 use rustc_hash::FxHashMap;
@@ -122,23 +122,12 @@ pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<Native
         }
         let Some(caller) = &callers[method as usize] else { continue };
         let method = &profile.methods[method as usize];
-        left.clear();
-        left.resize(method.flow.blocks.len(), 0i64);
-        for d in gone {
-            if let Some(block) = method.flow.block_at(d.bci) {
-                left[block] = left[block].wrapping_add(d.count);
-            }
-        }
+        method.left(gone, &mut left);
         let blocks = caller.recovery.blocks(&method.flow, rows.of(node), &left);
         found.clear();
         for site in caller.sites.iter().filter(|site| not_told.is_told(site)) {
             let Some(block) = method.flow.block_at(site.bci) else { continue };
-            let mut executed = blocks[block];
-            if method.level == Level::Precise {
-                let start = method.flow.blocks[block].start;
-                let before = gone.iter().filter(|d| d.bci >= start && d.bci < site.bci);
-                executed = before.fold(executed, |n, d| n.wrapping_sub(d.count));
-            }
+            let executed = method.executions(block, site.bci, blocks[block], gone);
             let at = if with_sites { site.bci + 1 } else { 0 };
             match found.iter_mut().find(|f| (f.0, f.1) == (site.native, at)) {
                 Some(same) => {

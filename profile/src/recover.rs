@@ -34,6 +34,13 @@ pub struct Weights {
     pub departures: Vec<i64>,
 }
 
+impl Weights {
+    /// What the counters make of it, departures not regarded.
+    pub(crate) fn dot(&self, counters: &[u64]) -> i64 {
+        self.counters.iter().zip(counters).fold(0i64, |sum, (&w, &c)| sum.wrapping_add(w.wrapping_mul(c as i64)))
+    }
+}
+
 impl Recovery {
     /// Finds the order. Fails where the flow is malformed or the counters do not suffice.
     pub fn new(flow: &Flow) -> Result<Recovery, FlowError> {

@@ -265,6 +265,35 @@ fn a_class_that_is_being_loaded_when_cprof_leaves_harms_nobody() {
     }
 }
 
+/// To give a class its code back is to link it, which needs one that is not there. None of its code runs either.
+#[test]
+fn a_class_that_cannot_be_linked_stays_woven_and_harms_nobody() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("attach-unlinked-{}", bench.jdk.feature));
+        let out = directory.join("round.cprof");
+        let attach = format!("out={}", out.display());
+        let mut java = bench.jdk.command("java");
+        java.args(["-Xmx128m", "-cp", &bench.built.class_path, "Unlinked"]);
+        let mut running = Running::start(java, &directory);
+        assert_ok(&running.command(&attach));
+        assert_eq!(running.ask("load"), "load");
+        let left = running.command("command=detach");
+        assert_ok(&left);
+        assert!(left["not_restored"].starts_with("Unlinked$Needy: it cannot be linked"), "{left:?}");
+        assert_eq!(left.get("notice"), None, "the tree's memory is given back: {left:?}");
+        assert_eq!(running.ask("complete"), "complete");
+        assert_eq!(running.ask("100"), "101");
+        assert_ok(&running.command(&attach));
+        assert_eq!(running.ask("1000"), "1001");
+        let left = running.command("command=detach");
+        assert_ok(&left);
+        assert_eq!(left.get("not_restored"), None, "{left:?}");
+        let tree = Report::read(&out).tree;
+        assert_eq!(tree.of_method("Unlinked$Needy.either(I)LUnlinked$Base;").calls, 1000, "JDK {}", bench.jdk.feature);
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}
+
 #[test]
 fn a_system_loader_that_holds_its_lock_is_not_asked_while_threads_stand_still() {
     for bench in run::benches() {

@@ -213,7 +213,10 @@ fn attached(bench: &Bench, jdk: usize, jdks: usize) -> Vec<String> {
             match round {
                 None => wrong.push(tell(format!("{context}: the program does wrong"))),
                 Some(_) if !target.orders.happened() => wrong.push(tell(format!("{context}: it did not happen"))),
-                Some(said) if fault.point == PREPARE && said.iter().any(|text| text.starts_with("restored_classes: ")) => {}
+                Some(said)
+                    if fault.point == PREPARE
+                        && fault.kind == "memory"
+                        && said.iter().any(|text| text.starts_with("restored_classes: ")) => {}
                 Some(said) if !HARMLESS.contains(&fault.point.as_str()) && !said.iter().any(|text| names(fault, text)) => {
                     wrong.push(tell(format!("{context}: it is not told: {said:?}")));
                 }

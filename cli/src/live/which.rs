@@ -3,6 +3,7 @@
 use crate::output;
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
+use cprof_live::hotspot::jvm::{Jvm, Presence};
 use cprof_live::process::{Process, user_name};
 use cprof_live::recordings::{Found, Recording, Shelf, State};
 use cprof_profile::recording::files::DirectoryName;
@@ -27,10 +28,17 @@ pub fn recorded(pid: u32) -> Result<Recording> {
     let shelf = Shelf::of(&process);
     match shelf.of_process(&process) {
         Ok(Some(recording)) => Ok(recording),
-        Ok(None) => bail!(
-            "process {pid} is not being recorded in shared memory. Start it with -agentpath:/path/to/libcprof.so or cprof run; cprof \
-             list shows which JVMs are recorded"
-        ),
+        Ok(None) => bail!(match Jvm::of(process).map(|jvm| jvm.cprof) {
+            Ok(Presence::Loaded) => format!(
+                "JVM {pid} is not being recorded in shared memory: cprof in it counts in private memory, or not any more. cprof snapshot \
+                 {pid} --exact asks it for a profile itself"
+            ),
+            Ok(_) => format!(
+                "JVM {pid} is not being recorded. cprof attach {pid} counts from now on; cprof run, or -agentpath:/path/to/libcprof.so, \
+                 from its start"
+            ),
+            Err(_) => format!("process {pid} is not being recorded, and is no JVM; cprof list shows the JVMs that run"),
+        }),
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
             bail!("process {pid} belongs to {}; run cprof as that user or as root", user_name(process.user))
         }

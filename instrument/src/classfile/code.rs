@@ -72,7 +72,7 @@ impl<'a> Code<'a> {
     }
 
     /// The attributes of the code: name index, offset of the content in the class file, content.
-    pub fn attributes(&self) -> impl Iterator<Item = (u16, usize, &'a [u8])> + Clone + use<'a> {
+    pub fn attributes(&self) -> impl Iterator<Item = (u16, usize, &'a [u8])> + use<'a> {
         let mut c = Cursor::part(self.attributes, self.attributes_at);
         let origin = self.attributes_at;
         // Checked in `parse`, so that every read below succeeds.

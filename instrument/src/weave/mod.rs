@@ -430,10 +430,10 @@ fn write_code_attributes(
     let mut count = 0u16;
     let mut frames_name = None;
     let is_variables = |name: u16| class.pool.utf8(name).is_ok_and(|text| text == b"LocalVariableTable");
-    let variables = code.attributes().filter(|&(name, ..)| is_variables(name)).map(|(.., content)| content);
-    let mut tables_left = variables.clone().count();
+    let variables: Vec<_> = code.attributes().filter(|&(name, ..)| is_variables(name)).map(|(.., content)| content).collect();
+    let mut tables_left = variables.len();
     // HotSpot refuses such names in older classes (classFileParser.cpp, `verify_legal_field_name`).
-    let mut nameless = if class.major < 49 { Vec::new() } else { moved.nameless(variables) };
+    let mut nameless = if class.major < 49 { Vec::new() } else { moved.nameless(&variables) };
     for (name, at, content) in code.attributes() {
         let text = class.pool.utf8(name)?;
         if text == b"StackMapTable" {
@@ -468,14 +468,14 @@ fn write_code_attributes(
         count += 1;
     }
     if !nameless.is_empty() {
-        out.extend_from_slice(&constants.variables_name().to_be_bytes());
+        out.extend_from_slice(&constants.shared("LocalVariableTable").to_be_bytes());
         out.extend_from_slice(&(2 + 10 * nameless.len() as u32).to_be_bytes());
         out.extend_from_slice(&(nameless.len() as u16).to_be_bytes());
         moved.former_names(&nameless, constants, out);
         count += 1;
     }
     if !frames.is_empty() {
-        let name = frames_name.unwrap_or_else(|| constants.frames_name());
+        let name = frames_name.unwrap_or_else(|| constants.shared("StackMapTable"));
         out.extend_from_slice(&name.to_be_bytes());
         out.extend_from_slice(&(frames.len() as u32).to_be_bytes());
         out.extend_from_slice(frames);

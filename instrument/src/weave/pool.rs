@@ -16,9 +16,8 @@ pub(super) struct NewConstants {
     heir: Option<u16>,
     runtime: Option<u16>,
     throwable: Option<u16>,
-    frames_name: Option<u16>,
-    variables_name: Option<u16>,
-    descriptors: [Option<u16>; 2],
+    /// A handful.
+    shared: Vec<(&'static str, u16)>,
     /// `<local4>`, by slot.
     local_names: Vec<(u16, u16)>,
     integers: HashMap<i32, u16>,
@@ -30,11 +29,12 @@ impl NewConstants {
     /// [forwarders](super::forwarders), the runtime is called through them.
     pub(super) fn begin(&mut self, count: usize, heir: Option<u16>) {
         let (mut bytes, mut integers) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.integers));
-        let mut local_names = std::mem::take(&mut self.local_names);
+        let (mut shared, mut local_names) = (std::mem::take(&mut self.shared), std::mem::take(&mut self.local_names));
         bytes.clear();
         integers.clear();
+        shared.clear();
         local_names.clear();
-        *self = Self { bytes, next: count as u32, heir, integers, local_names, ..Self::default() };
+        *self = Self { bytes, next: count as u32, heir, integers, shared, local_names, ..Self::default() };
     }
 
     /// The new count for the file; `None`: more constants than a class file can have.
@@ -110,40 +110,14 @@ impl NewConstants {
         }
     }
 
-    /// The Utf8 constant "StackMapTable".
-    pub(super) fn frames_name(&mut self) -> u16 {
-        match self.frames_name {
-            Some(index) => index,
-            None => {
-                let index = self.utf8(b"StackMapTable");
-                self.frames_name = Some(index);
-                index
-            }
+    /// A Utf8 constant that several methods of a class may need, once.
+    pub(super) fn shared(&mut self, text: &'static str) -> u16 {
+        if let Some(&(_, index)) = self.shared.iter().find(|(known, _)| *known == text) {
+            return index;
         }
-    }
-
-    /// The Utf8 constant "LocalVariableTable".
-    pub(super) fn variables_name(&mut self) -> u16 {
-        match self.variables_name {
-            Some(index) => index,
-            None => {
-                let index = self.utf8(b"LocalVariableTable");
-                self.variables_name = Some(index);
-                index
-            }
-        }
-    }
-
-    /// The Utf8 constant of a descriptor: of any reference, or of an int.
-    pub(super) fn descriptor(&mut self, reference: bool) -> u16 {
-        match self.descriptors[usize::from(reference)] {
-            Some(index) => index,
-            None => {
-                let index = self.utf8(if reference { b"Ljava/lang/Object;" } else { b"I" });
-                self.descriptors[usize::from(reference)] = Some(index);
-                index
-            }
-        }
+        let index = self.utf8(text.as_bytes());
+        self.shared.push((text, index));
+        index
     }
 
     /// The Utf8 constant of HotSpot's name for a local that has none.

@@ -76,7 +76,7 @@ impl Moved<'_> {
     /// The locals above ours that are loaded where none of the original tables of variables has a name for them, each once, and whether the first load is
     /// of a reference. HotSpot calls such a local by its slot when it says what was null (bytecodeUtils.cpp, `print_local_var`, JDK 14 on), and that
     /// is another one now.
-    pub(super) fn nameless<'t>(&self, tables: impl Iterator<Item = &'t [u8]> + Clone) -> Vec<(u16, bool)> {
+    pub(super) fn nameless(&self, tables: &[&[u8]]) -> Vec<(u16, bool)> {
         let mut nameless: Vec<(u16, bool)> = Vec::new();
         if self.shift == 0 {
             return nameless;
@@ -86,8 +86,8 @@ impl Moved<'_> {
                 let u2 = |at: usize| u16::from_be_bytes([row[at], row[at + 1]]);
                 u2(8) == local && (u32::from(u2(0))..u32::from(u2(0)) + u32::from(u2(2))).contains(&bci)
             };
-            let rows = |table: &'t [u8]| table.get(2..).unwrap_or_default().as_chunks::<10>().0;
-            if !nameless.iter().any(|&(other, _)| other == local) && !tables.clone().flat_map(rows).any(names) {
+            let mut rows = tables.iter().flat_map(|table| table.get(2..).unwrap_or_default().as_chunks::<10>().0);
+            if !nameless.iter().any(|&(other, _)| other == local) && !rows.any(names) {
                 nameless.push((local, reference));
             }
         }
@@ -98,7 +98,9 @@ impl Moved<'_> {
     pub(super) fn former_names(&self, nameless: &[(u16, bool)], constants: &mut NewConstants, out: &mut Vec<u8>) {
         for &(local, reference) in nameless {
             let length = self.body.out.len() as u16;
-            for value in [0, length, constants.local_name(local), constants.descriptor(reference)] {
+            for value in
+                [0, length, constants.local_name(local), constants.shared(if reference { "Ljava/lang/Object;" } else { "I" })]
+            {
                 out.extend_from_slice(&value.to_be_bytes());
             }
             out.extend_from_slice(&self.local(local));

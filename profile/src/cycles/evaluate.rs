@@ -170,7 +170,7 @@ pub fn evaluate_into(
         }
     }
     let mixed = work.mixed_calls()?;
-    let not_told = NotTold::of(profile);
+    let not_told = if callers_known { NotTold::default() } else { NotTold::of(profile) };
     if !callers_known {
         work.take_out_natives(natives, &not_told)?;
     }

@@ -100,13 +100,9 @@ pub(super) fn rules(
     }
 }
 
-fn dot(weights: &Weights, counters: &[u64]) -> i64 {
-    weights.counters.iter().zip(counters).fold(0i64, |sum, (&w, &c)| sum.wrapping_add(w.wrapping_mul(c as i64)))
-}
-
 impl Linear {
     fn of(&self, method: &Method, counters: &[u64], departures: &[Departure]) -> i64 {
-        let mut sum = dot(&self.weights, counters);
+        let mut sum = self.weights.dot(counters);
         for d in departures {
             let Some(block) = method.flow.block_at(d.bci) else { continue };
             let mut cost = self.weights.departures[block];
@@ -150,7 +146,7 @@ fn thrower(method: &Method, departure: &Departure) -> Option<(u32, u32)> {
 
 impl Rule {
     pub(super) fn own(&self, method: &Method, counters: &[u64], departures: &[Departure]) -> Own {
-        let mut returns = dot(&self.returns, counters);
+        let mut returns = self.returns.dot(counters);
         for d in departures {
             if let Some(block) = method.flow.block_at(d.bci) {
                 returns = returns.wrapping_add(self.returns.departures[block].wrapping_mul(d.count));
@@ -179,19 +175,10 @@ impl Rule {
     /// How often a bytecode was executed.
     pub(super) fn executions(&self, method: &Method, counters: &[u64], departures: &[Departure], bci: u32) -> u64 {
         let Some(block) = method.flow.block_at(bci) else { return 0 };
-        let mut left = vec![0i64; method.flow.blocks.len()];
-        for d in departures {
-            if let Some(block) = method.flow.block_at(d.bci) {
-                left[block] = left[block].wrapping_add(d.count);
-            }
-        }
-        let mut executed = self.recovery.blocks(&method.flow, counters, &left)[block];
-        if method.level == Level::Precise {
-            let start = method.flow.blocks[block].start;
-            let before = departures.iter().filter(|d| d.bci >= start && d.bci < bci);
-            executed = before.fold(executed, |sum, d| sum.wrapping_sub(d.count));
-        }
-        executed.max(0) as u64
+        let mut left = Vec::new();
+        method.left(departures, &mut left);
+        let entered = self.recovery.blocks(&method.flow, counters, &left)[block];
+        method.executions(block, bci, entered, departures).max(0) as u64
     }
 
     /// The return instruction, for what a missed return costs.

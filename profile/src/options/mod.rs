@@ -170,6 +170,11 @@ pub fn out_path(pattern: &Path, pid: u32, start: u64) -> PathBuf {
     PathBuf::from(path)
 }
 
+/// Where a profile of this name is written if it cannot be where it should: the working directory, and then that for temporary files.
+pub fn elsewhere(name: &Path) -> [PathBuf; 2] {
+    [name.to_owned(), std::env::temp_dir().join(name)]
+}
+
 fn number(name: &str, value: &str, most: u64) -> Result<u64, Wrong> {
     match value.parse::<u64>() {
         Ok(n) if (1..=most).contains(&n) => Ok(n),

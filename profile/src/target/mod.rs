@@ -163,6 +163,15 @@ impl fmt::Display for TargetError {
     }
 }
 
+impl Place {
+    /// Where a file goes on behind this beginning of it.
+    fn behind(file: &str, before: &str) -> Place {
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let (line, column) = (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
+        Place { file: file.to_owned(), line, column }
+    }
+}
+
 /// The text of a file that should be one: models and all that is written by hand beside them are in UTF-8.
 ///
 /// # Errors
@@ -170,12 +179,9 @@ impl fmt::Display for TargetError {
 pub fn text(file: &str, bytes: Vec<u8>) -> Result<String, TargetError> {
     String::from_utf8(bytes).map_err(|e| {
         let good = e.utf8_error().valid_up_to();
-        let before = String::from_utf8_lossy(&e.as_bytes()[..good]);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let (line, column) = (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
         let byte = e.as_bytes().get(good).copied().unwrap_or_default();
         TargetError {
-            place: Some(Place { file: file.to_owned(), line, column }),
+            place: Some(Place::behind(file, &String::from_utf8_lossy(&e.as_bytes()[..good]))),
             message: format!("the byte 0x{byte:02x} is not UTF-8, in which the file must be; save it in that encoding"),
         }
     })

@@ -87,13 +87,21 @@ type Item<'t> = Spanned<DeValue<'t>>;
 impl Reader<'_> {
     fn place(&self, at: usize) -> Place {
         let at = (0..=at.min(self.text.len())).rev().find(|&at| self.text.is_char_boundary(at)).unwrap_or(0);
-        let before = &self.text[..at];
-        let line_start = before.rfind('\n').map_or(0, |n| n + 1);
-        Place {
-            file: self.file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-        }
+        Place::behind(self.file, &self.text[..at])
+    }
+
+    /// Line and column of places that only rise: the file is not read from its beginning for each.
+    fn places(&self, offsets: &[usize]) -> Vec<(usize, usize)> {
+        let mut at = offsets.first().copied().unwrap_or_default();
+        let Place { mut line, mut column, .. } = self.place(at);
+        let place = |&offset: &usize| {
+            for c in self.text.get(at..offset).unwrap_or_default().chars() {
+                (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
+            }
+            at = offset;
+            (line, column)
+        };
+        offsets.iter().map(place).collect()
     }
 
     fn error<T>(&self, span: Range<usize>, message: impl Into<String>) -> Result<T, TargetError> {
@@ -143,10 +151,13 @@ impl Reader<'_> {
         let body = text.trim_start();
         let relative = matches!(item.get_ref(), DeValue::String(_)) && body.starts_with(['+', '-']);
         let skipped = text.len() - body.len() + usize::from(body.starts_with('+'));
-        let places: Vec<Place> = offsets.iter().skip(skipped).map(|&offset| self.place(offset)).collect();
-        let place = places.first().cloned().unwrap_or_else(|| self.place(span.start));
+        let places = self.places(offsets.get(skipped..).unwrap_or_default());
+        let place_of = |at: usize| match places.get(at).or(places.last()) {
+            Some(&(line, column)) => Place { file: self.file.to_owned(), line, column },
+            None => self.place(span.start),
+        };
         let expression = Expression::parse(&text[skipped..]).map_err(|e| TargetError {
-            place: places.get(e.at).or(places.last()).cloned(),
+            place: Some(place_of(e.at)),
             message: format!("in the formula of {name}: {}", e.message),
         })?;
         Ok(Formula {
@@ -155,8 +166,8 @@ impl Reader<'_> {
             relative,
             estimated,
             source: source.to_owned(),
-            place,
-            places: places.iter().map(|place| (place.line, place.column)).collect(),
+            place: place_of(0),
+            places: places.into(),
         })
     }
 }
