@@ -1,7 +1,7 @@
 //! Weaving ahead: the classes that every JVM loads before the program begins are woven by a thread of the agent's while the VM still prepares
 //! itself, and the VM's thread finds them done. It takes nothing from a program but the time of a processor that has nothing to do yet.
 
-use crate::{contained, faults, lock, memory};
+use crate::{contained, faults, lock, memory, threads};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -53,8 +53,7 @@ impl<T: Send + 'static> Ahead<T> {
         }
         let ahead = self.clone();
         lock(&self.places).working = true;
-        let blocked = Blocked::new();
-        let thread = std::thread::Builder::new().name("cprof ahead".into()).spawn(move || {
+        let started = threads::start("cprof ahead", move || {
             // A panic has been reported, and the class comes to the VM's thread.
             let _ = contained(|| {
                 ahead.work(startup_classes(feature), read, weave);
@@ -62,8 +61,7 @@ impl<T: Send + 'static> Ahead<T> {
             });
             ahead.stopped();
         });
-        drop(blocked);
-        if thread.is_err() {
+        if !started {
             self.stopped();
         }
     }
@@ -138,28 +136,6 @@ fn processors() -> i32 {
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) == 0 { libc::CPU_COUNT(&set) } else { 1 }
-    }
-}
-
-/// Keeps signals from this thread, and from threads that it starts, until it is dropped: the VM expects its own on its own threads.
-struct Blocked(libc::sigset_t);
-
-impl Blocked {
-    fn new() -> Blocked {
-        // SAFETY: both sets are plain bits and this function's; nothing can be wrong with the arguments.
-        unsafe {
-            let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
-            libc::sigfillset(&mut all);
-            libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-            Blocked(before)
-        }
-    }
-}
-
-impl Drop for Blocked {
-    fn drop(&mut self) {
-        // SAFETY: the set is this thread's from before.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
     }
 }
 

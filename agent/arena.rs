@@ -5,7 +5,7 @@
 //! an error and never a SIGBUS: the rest of the arena then becomes private memory of the JVM.
 
 use crate::{caches, faults, message};
-use cprof_instrument::abi::{self, flags, header};
+use cprof_instrument::abi::{self, flags, header, wanted};
 use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
 use cprof_profile::options::{Options, simulation};
 use cprof_profile::recording::Memory;
@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Bytes of chunks that are ready before the VM can call [`Arena::grow`]: several times what booting takes, and no more, as
+/// Bytes of chunks that are ready at first: what an ordinary start takes until the VM can call [`Arena::grow`], and no more, as
 /// the kernel clears them while the VM waits.
 const FIRST_STEP: u64 = abi::RESERVE + (4 << 20);
 /// As [`FIRST_STEP`], where everything that is called is logged as well.
@@ -93,6 +93,7 @@ impl Arena {
         self.u64_at(header::SOFT_LIMIT).store(soft_limit, Ordering::Relaxed);
         self.u32_at(header::FLAGS).store(flags, Ordering::Relaxed);
         self.u32_at(header::DEPTH).store(options.depth, Ordering::Relaxed);
+        self.take_wishes(false);
         self.u64_at(header::MAX_NODES).store(options.max_nodes, Ordering::Relaxed);
         self.u32_at(header::METHOD_COUNT).store(1, Ordering::Relaxed);
         self.u32_at(header::MAGIC).store(abi::MAGIC, Ordering::Release);
@@ -188,6 +189,27 @@ impl Arena {
         self.u32_at(abi::METHODS + at).store(word, Ordering::Release);
         self.u32_at(header::METHOD_COUNT).fetch_max(id - abi::FIRST_METHOD + 2, Ordering::Release);
         true
+    }
+
+    /// Whether somebody is there to [grant](Arena::grant) what the runtime wants.
+    pub fn take_wishes(&self, there: bool) {
+        self.u64_at(header::WANTED).store(if there { wanted::NOTHING } else { wanted::NOBODY }, Ordering::Release);
+    }
+
+    /// Makes room if the runtime wants it and cannot call [`Arena::grow`] yet. `false`: it wants no more.
+    pub fn grant(&self) -> bool {
+        let word = self.u64_at(header::WANTED);
+        match word.load(Ordering::Acquire) {
+            wanted::NOBODY => false,
+            wanted::NOTHING => true,
+            top => {
+                // The runtime looks at the limit then.
+                self.grow(top);
+                // Not if nobody is to look any more.
+                let _ = word.compare_exchange(top, wanted::NOTHING, Ordering::AcqRel, Ordering::Relaxed);
+                true
+            }
+        }
     }
 
     /// Makes at least `top` bytes usable; false when that cannot be. Called by the runtime.

@@ -3,6 +3,7 @@
 //! A JVM that is killed leaves it for `cprof recover`.
 
 use crate::faults;
+use cprof_profile::file::beyond_standard_streams;
 use cprof_profile::recording::files::{ARENA, CLASS_LOG, DirectoryName, SHARED_MEMORY};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -44,7 +45,8 @@ impl Directory {
 
     fn file(&self, name: &str) -> io::Result<File> {
         faults::io("directory open")?;
-        OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(self.0.join(name))
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(self.0.join(name))?;
+        beyond_standard_streams(file)
     }
 
     /// Where it is, for messages.

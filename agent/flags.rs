@@ -41,6 +41,12 @@ const COMPILE_LESS: &[(&str, isize, isize)] =
 /// small methods are large then, and what is not inlined cannot keep its objects off the heap (the ray tracer took a tenth longer).
 const INLINE_LESS: (&str, isize, isize) = ("InlineSmallCode", 3, 5);
 
+/// Flags whose value, if there is one or it is this, has the VM write its classes to an archive at its end. Dumping what an agent was passed, or what was
+/// retransformed, HotSpot 17 and 25 abort in functions that differ (`ConstMethod::metaspace_pointers_do`, `ArchiveBuilder::record_regenerated_object`), after
+/// retransformation to the same bytes, too.
+const ARCHIVING: &[(&str, Option<&str>)] =
+    &[("ArchiveClassesAtExit", None), ("AOTCacheOutput", None), ("AOTMode", Some("record"))];
+
 /// `vmIntrinsics` names are added to this flag (a `ccstrlist`).
 const DISABLED: &str = "DisableIntrinsic";
 
@@ -78,6 +84,21 @@ pub fn set(vm: *mut JavaVM, feature: u32, caches: bool) -> Result<Vec<Missing>, 
         missing.push(Missing(format!("flag {DISABLED} is not in this JVM: intrinsic methods are not counted in compiled code")));
     }
     Ok(missing)
+}
+
+/// An error: this JVM will not survive writing its archive of classes if they are woven.
+pub fn refuse_archiving(vm: *mut JavaVM) -> Result<(), String> {
+    let table = Table::find(vm).ok_or(NO_FLAGS)?;
+    for &(name, only) in ARCHIVING {
+        if let Some(value) = table.text(name)
+            && only.is_none_or(|only| only == value)
+        {
+            return Err(format!(
+                "this JVM writes an archive of its classes at its end (-XX:{name}={value}), and would crash then; profile a run without that option"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Flags of a running JVM that were switched, as they were before.
@@ -171,6 +192,16 @@ impl Table {
             }
         }
         None
+    }
+
+    /// The value of a flag of type ccstr, which may have none.
+    fn text(&self, name: &str) -> Option<String> {
+        let (value, _) = self.find_flag(name)?;
+        // SAFETY: only ARCHIVING's flags are asked for, each a pointer to a terminated string or null (globals.hpp, cds_globals.hpp).
+        unsafe {
+            let text = *value.cast::<*const c_char>();
+            (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+        }
     }
 
     fn set_bool(&self, name: &str, value: bool) -> bool {

@@ -5,7 +5,7 @@ use crate::classes::Ongoing;
 use crate::jni::Jni;
 use crate::jvmti::{Callbacks, Capability, Event, Jvmti, MethodId, RawEnv, jthread};
 use crate::muted::Muted;
-use crate::{Agent, VIRTUAL_THREADS, contained, faults, guard, hidden, message};
+use crate::{Agent, VIRTUAL_THREADS, contained, faults, guard, hidden, message, room};
 use cprof_instrument::abi;
 use cprof_profile::recording::log::Entry;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
@@ -207,6 +207,7 @@ unsafe extern "C" fn vm_init(_env: *mut RawEnv, jni: *mut JNIEnv, thread: jthrea
             }
             Ok(bound)
         });
+        room::end(&agent.arena);
         if bound != Ok(true) {
             message(
                 "the runtime's native methods are not found: the calling context tree cannot grow beyond its first megabytes",

@@ -4,7 +4,7 @@
 //! events; [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`ahead`] and [`image`],
 //! [`hidden`], [`thread_fields`] and [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already;
 //! [`heap`], where memory is from; [`memory`], [`refusals`] and [`faults`], what is done when something fails; [`runtime`], the Java classes that woven code calls;
-//! [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`directory`] and [`class_log`], where a recording lives;
+//! [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`room`], [`directory`] and [`class_log`], where a recording lives;
 //! [`caches`], the simulation of method caches; [`facts`], [`stacks`] and [`dump`], how it becomes a profile.
 
 mod ahead;
@@ -31,10 +31,12 @@ mod memory;
 mod muted;
 mod policy;
 mod refusals;
+mod room;
 mod runtime;
 mod seeds;
 mod stacks;
 mod thread_fields;
+mod threads;
 mod turn;
 mod vm_structs;
 
@@ -246,6 +248,7 @@ unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
     // SAFETY: the caller's promise.
     let jvmti = unsafe { Jvmti::new(vm) }.map_err(|e| e.to_string())?;
     let feature = feature(jvmti)?;
+    flags::refuse_archiving(vm)?;
     let (pid, started) = (std::process::id(), now_ms());
     let (arena, log, directory) = recording(&options, pid, started)?;
     let left = directory.clone();
@@ -279,6 +282,7 @@ fn begin(
     if memory::is_short() {
         return Err(memory::NONE.to_owned());
     }
+    let growing = arena.clone();
     Agent::set(Some(Arc::new(Agent {
         caches: Caches::new(arena.clone(), &options.caches),
         contexts,
@@ -298,6 +302,7 @@ fn begin(
         feature,
     })));
     hooks::enable(jvmti)?;
+    room::begin(&growing);
     weave_ahead(jvmti, feature);
     Ok(())
 }

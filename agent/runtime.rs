@@ -123,7 +123,7 @@ fn put(bytes: &mut [u8], tag: u8, old: &[u8], new: &[u8]) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cprof_instrument::abi::{event, header, kind, node, root, slot};
+    use cprof_instrument::abi::{event, header, kind, node, root, slot, wanted};
 
     #[test]
     fn every_placeholder_is_replaced() {
@@ -168,6 +168,8 @@ mod tests {
             ("FLAGS", header::FLAGS),
             ("MAX_NODES", header::MAX_NODES),
             ("NODES", header::NODES),
+            ("WANTED", header::WANTED),
+            ("WANTED_NOTHING", wanted::NOTHING),
             ("HIT", header::HIT),
             ("FREE_LISTS", header::FREE_LISTS),
             ("FREE_TREES", header::FREE_TREES),

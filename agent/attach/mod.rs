@@ -58,6 +58,9 @@ pub unsafe fn command(vm: *mut JavaVM, text: &str) -> bool {
         (Some(path), _) => {
             if let Err(error) = contained(|| reply.write(&path).map_err(|e| e.to_string())) {
                 message(&format!("the answer cannot be written to {}: {error}", path.display()));
+                if let Err(error) = &done {
+                    say(error);
+                }
             }
         }
         (None, Err(error)) => say(error),

@@ -2,7 +2,7 @@
 
 use crate::faults;
 use std::fmt::Display;
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -74,14 +74,17 @@ impl Reply {
         self
     }
 
-    /// Writes the answer for the current user alone.
+    /// Writes the answer for the current user alone: all of it, or none.
     ///
     /// # Errors
     /// The file exists, a link included, or cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         faults::io("reply write")?;
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)?;
-        file.write_all(self.0.as_bytes())
+        file.write_all(self.0.as_bytes()).inspect_err(|_| {
+            // Best effort: half an answer would pass for one.
+            let _ = fs::remove_file(path);
+        })
     }
 }
 

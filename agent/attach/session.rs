@@ -119,6 +119,7 @@ pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result
 /// Everything that must be there before the first class is woven. Counting is off.
 fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<Arc<Agent>, String> {
     let feature = feature(jvmti)?;
+    flags::refuse_archiving(vm)?;
     hooks::add_capabilities_late(jvmti, feature)?;
     let (pid, started) = (std::process::id(), now_ms());
     let slots = slots()?;

@@ -89,7 +89,7 @@ pub const UNIT: u64 = 8;
 /// empty child slot, points here, and one compare on the entry path serves for "empty" as for "another method".
 pub const MAGIC: u32 = 0xC0DE_CF01;
 /// Version of everything in this module; readers refuse others.
-pub const LAYOUT_VERSION: u32 = 2;
+pub const LAYOUT_VERSION: u32 = 3;
 
 /// Byte offsets in the header page.
 pub mod header {
@@ -104,7 +104,8 @@ pub mod header {
     pub const LIMIT: u64 = 16;
     /// u64: when `top` would pass it, new contexts fold into overflow nodes (max-memory=/max-nodes=).
     pub const SOFT_LIMIT: u64 = 24;
-    /// u64: calls that found no room at all, not even in an overflow node. Non-zero: the profile is incomplete.
+    /// u64: calls that found no room at all, not even in an overflow node, and what a thread out of stack could not note. Non-zero: the profile is
+    /// incomplete.
     pub const LOST: u64 = 32;
     /// u32: address unit reference of the newest tree root; roots are chained by [`super::root::NEXT`].
     pub const TREES: u64 = 40;
@@ -126,6 +127,8 @@ pub mod header {
     pub const LANES: u64 = 84;
     /// The caches: [`super::caches::MOST`] × (u32 kind, see [`super::caches`]; u32 size in bytes; u32 blocks; u32 0).
     pub const CACHE_SPECS: u64 = 88;
+    /// u64: what [`LIMIT`] should be at least, while the runtime cannot call the agent; or one of [`super::wanted`].
+    pub const WANTED: u64 = 216;
     /// An empty node without counters: current in frames that were entered before counting was switched on.
     pub const EARLY: u64 = 256;
     /// A [`super::record`] that never misses: of the nodes that are no method's, and of what runs outside the `root=` methods.
@@ -134,6 +137,14 @@ pub mod header {
     pub const FREE_LISTS: u64 = 64;
     /// 64 × u64: free lists of trees by thread-name hash: low 32 bits reference, high 32 bits a tag against ABA.
     pub const FREE_TREES: u64 = 512;
+}
+
+/// Values of [`header::WANTED`] that are no limits.
+pub mod wanted {
+    /// The runtime may wish.
+    pub const NOTHING: u64 = 0;
+    /// Nobody would see a wish.
+    pub const NOBODY: u64 = u64::MAX;
 }
 
 /// Bits of [`header::FLAGS`].
@@ -264,7 +275,7 @@ pub mod root {
     /// u32 how many departures were noted in [`PENDING`], where the latest are
     pub const PENDING_USED: u64 = COUNTERS + 60;
     /// [`PENDING_COUNT`] × (u32 node, u32 where): departures that a thread out of stack could not enter in its tree; it does
-    /// so at its next departure.
+    /// so at its next departure, and a capture before.
     pub const PENDING: u64 = COUNTERS + 64;
     /// See [`PENDING`]; a power of two.
     pub const PENDING_COUNT: u64 = 32;

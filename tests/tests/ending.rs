@@ -46,6 +46,24 @@ fn assert_only_the_profile(directory: &Path, out: &Path) {
     assert_eq!(files, [out]);
 }
 
+/// What a program prints that was started without two standard streams goes nowhere, and so not into the files that took their places.
+#[test]
+fn closed_standard_streams_take_no_files() {
+    for bench in run::benches() {
+        for closed in ["<&- >&-", ">&- 2>&-", "<&- 2>&-", "<&- >&- 2>&-"] {
+            let directory = build::fresh(&format!("closed-{}", bench.jdk.feature));
+            let out = directory.join("plain.cprof");
+            let java = java(&bench, &format!("out={}", out.display()), "Plain");
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("exec \"$@\" {closed}"), "sh"]).arg(java.get_program()).args(java.get_args());
+            let ending = end(shell);
+            assert_eq!(ending.code, 7, "JDK {}, {closed}: {ending:?}", bench.jdk.feature);
+            assert_only_the_profile(&directory, &out);
+            assert_eq!(Report::read(&out).tree.of_method("Plain.fails(I)I").calls, 30, "JDK {}, {closed}", bench.jdk.feature);
+        }
+    }
+}
+
 #[test]
 fn sigterm_writes_the_profile() {
     signalled(libc::SIGTERM);

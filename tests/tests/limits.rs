@@ -3,6 +3,7 @@
 use cprof_tests::run::{Bench, Report};
 use cprof_tests::{OrFail, build, program, run};
 use std::fs;
+use std::process::Command;
 
 /// Programs of one thread that do the same in each run.
 const PROGRAMS: &[&str] = &["Finally", "Recursion", "Rethrow"];
@@ -21,6 +22,27 @@ fn what_ran_outside_the_roots_stays_outside_when_there_is_no_room() {
             let name = format!("{} on {}", program.name, bench.jdk.feature);
             assert!(folded.tree.len() < whole.tree.len(), "{name}: {} contexts were not folded", whole.tree.len());
             assert_eq!(folded.tree.total(), whole.tree.total(), "{name}");
+        }
+    }
+}
+
+/// An agent in Java has the JDK compute the module graph before the VM can call cprof, in more contexts than there is room for at first.
+#[test]
+fn there_is_room_before_the_vm_is_initialised() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("early-{}", bench.jdk.feature));
+        let source = directory.join("Idle.java");
+        fs::write(&source, "public class Idle { public static void premain(String options) {} }").or_fail(source.display());
+        build::must(bench.jdk.command("javac").arg("-d").arg(&directory).arg(&source));
+        let jar = build::agent_jar(&bench.jdk, &directory, "Idle", &["Idle.class"]);
+        for options in ["sites=on", "sites=on,cache=4k/16+lru:4k/16"] {
+            let out = directory.join("plain.cprof");
+            let mut java = bench.jdk.command("java");
+            java.arg(format!("-agentpath:{}=quiet,{options},out={}", build::agent().display(), out.display()));
+            java.arg(format!("-javaagent:{}", jar.display())).args(["-cp", &bench.built.class_path, "Straight"]);
+            build::must(&mut java);
+            let told = build::must(Command::new(build::cprof()).arg("report").arg(&out));
+            assert!(!told.contains("folded") && !told.contains("incomplete"), "JDK {}, {options}: {told}", bench.jdk.feature);
         }
     }
 }

@@ -6,15 +6,16 @@ use crate::args::{Attach, Detach};
 use crate::output::{self, Output};
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
-use cprof_live::hotspot::attach::load;
+use cprof_live::hotspot::attach::{AttachError, load};
 use cprof_live::hotspot::exchange::Exchange;
 use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
 use cprof_live::process::{Process, user_name};
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::thousands;
 use cprof_profile::target::Library;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -50,13 +51,12 @@ pub fn attach(args: &Attach) -> Result<()> {
     let seen = |path: &Path| if args.time.is_some() { path.to_owned() } else { target.jvm.process.path(&path.to_string_lossy()) };
     output::has_place(&out, seen)?;
     // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
-    let mut signals = Signals::new([SIGINT, SIGTERM]).context("setting up what an interrupt does")?;
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).context("setting up what an interrupt does")?;
     let reply = target.send(options)?;
-    let mut err = io::stderr().lock();
-    writeln!(err, "cprof: attached to JVM {}{}", args.pid, covered(&reply))?;
+    tell(format_args!("attached to JVM {}{}", args.pid, covered(&reply)));
     let Some(time) = args.time else {
         let (pid, out) = (args.pid, out.display());
-        writeln!(err, "cprof: it counts until it ends, and writes {out} then; sooner: cprof snapshot {pid}, cprof detach {pid}")?;
+        tell(format_args!("it counts until it ends, and writes {out} then; sooner: cprof snapshot {pid}, cprof detach {pid}"));
         return Ok(());
     };
     wait(time, &mut signals, &target.jvm.process);
@@ -64,11 +64,11 @@ pub fn attach(args: &Attach) -> Result<()> {
         if !out.exists() {
             bail!("JVM {} ended before the time was up, and wrote no profile; see: cprof list --stale", args.pid);
         }
-        writeln!(err, "cprof: JVM {} ended before the time was up; it wrote {}", args.pid, out.display())?;
+        tell(format_args!("JVM {} ended before the time was up; it wrote {}", args.pid, out.display()));
         return Ok(());
     }
     let bytes = target.fetch("detach", &out)?;
-    writeln!(err, "cprof: detached; {}", wrote(&out, &size(bytes)))?;
+    tell(format_args!("detached; {}", wrote(&out, &size(bytes))));
     Ok(())
 }
 
@@ -81,7 +81,6 @@ pub fn detach(args: &Detach) -> Result<()> {
     if target.jvm.cprof == Presence::Absent {
         bail!("cprof is not in JVM {}; cprof list shows in which it is", args.pid);
     }
-    let mut err = io::stderr().lock();
     let (out, bytes) = match &args.out {
         Some(out) => {
             let out = out_path(out, &of_recording(args.pid));
@@ -89,13 +88,25 @@ pub fn detach(args: &Detach) -> Result<()> {
             (out, bytes)
         }
         None => {
-            let reply = target.send(Options::command("detach"))?;
+            let reply = target.send(Options::command("detach")).map_err(|error| match error.downcast_ref() {
+                Some(AttachError::Ended { .. }) => {
+                    anyhow!(
+                        "{error}. It has written its profile where cprof attach said, or left a recording: cprof list --stale"
+                    )
+                }
+                _ => error,
+            })?;
             let out = said(&reply, "out").context("the agent did not say which file it wrote")?;
             (PathBuf::from(out), said(&reply, "bytes").and_then(|b| b.parse().ok()).unwrap_or(0))
         }
     };
-    writeln!(err, "cprof: detached from JVM {}; {}", args.pid, wrote(&out, &size(bytes)))?;
+    tell(format_args!("detached from JVM {}; {}", args.pid, wrote(&out, &size(bytes))));
     Ok(())
+}
+
+/// Says on standard error what was done in the JVM. Whether anybody reads it changes nothing there: `--for` goes on and detaches.
+fn tell(what: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "cprof: {what}");
 }
 
 /// What file names tell of the recording of a process; of one that is not in shared memory, from now on.
@@ -133,13 +144,17 @@ impl Target {
         let reply = self.exchange.reply().with_context(|| format!("reading what the agent in JVM {pid} answered"))?;
         match (code, reply.as_ref().and_then(|reply| said(reply, "error"))) {
             (0, None) => {
-                let reply = reply
-                    .ok_or_else(|| anyhow!("the agent in JVM {pid} did not answer; is it of the same version as this cprof?"))?;
+                let reply = reply.ok_or_else(|| {
+                    anyhow!(
+                        "the agent in JVM {pid} left no answer: the JVM's /tmp may be full, or the agent be of another version than this cprof. \
+                         What it did is on the JVM's standard error and in cprof list"
+                    )
+                })?;
                 for (key, text) in &reply {
                     match key.as_str() {
-                        "notice" => eprintln!("cprof: {text}"),
+                        "notice" => tell(format_args!("{text}")),
                         "not_restored" => {
-                            eprintln!("cprof: the JVM keeps cprof's code, which does nothing any more, in class {text}")
+                            tell(format_args!("the JVM keeps cprof's code, which does nothing any more, in class {text}"))
                         }
                         _ => {}
                     }
@@ -148,7 +163,8 @@ impl Target {
             }
             (_, Some(error)) => bail!("the agent in JVM {pid} refused: {error}"),
             (code, None) => bail!(
-                "the agent in JVM {pid} refused (its Agent_OnAttach returned {code}) and wrote no reason; the JVM's standard error may have one"
+                "the agent in JVM {pid} failed (its Agent_OnAttach returned {code}) and left no reason: the JVM's /tmp may be full. It is on the JVM's standard \
+                 error; what there is now: cprof list, cprof list --stale"
             ),
         }
     }
@@ -157,21 +173,29 @@ impl Target {
     fn fetch(&mut self, command: &str, out: &Path) -> Result<u64> {
         let mut options = Options::command(command);
         options.add("out", &self.exchange.profile_path())?;
-        self.send(options)?;
+        let sent = self.send(options);
         let pid = self.jvm.process.pid;
-        let written =
-            self.exchange.profile().with_context(|| format!("reading the profile that the agent in JVM {pid} wrote"))?;
-        let mut from = written.with_context(|| format!("the agent in JVM {pid} wrote no profile"))?;
+        // What was counted is in it, however the command went on.
+        let mut from = match (self.exchange.profile(), &sent) {
+            (Ok(Some(written)), _) => written,
+            (_, Err(_)) => return sent.map(|_| 0),
+            (Ok(None), Ok(_)) => bail!("the agent in JVM {pid} wrote no profile"),
+            (Err(e), Ok(_)) => return Err(e).with_context(|| format!("reading the profile that the agent in JVM {pid} wrote")),
+        };
         let copied = (|| {
             let mut to = Output::create(out)?;
             let bytes = io::copy(&mut from, &mut to).with_context(|| output::cannot(out))?;
             to.finish()?;
             Ok::<u64, anyhow::Error>(bytes)
         })();
-        copied.map_err(|error| {
+        let bytes = copied.map_err(|error| {
             let kept = self.exchange.keep_profile();
             anyhow!("{error:#}; the profile stays in {kept}, as JVM {pid} sees it")
-        })
+        })?;
+        match sent {
+            Ok(_) => Ok(bytes),
+            Err(error) => bail!("{error:#}. Before that it {}", wrote(out, &size(bytes))),
+        }
     }
 }
 

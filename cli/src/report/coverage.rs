@@ -33,14 +33,15 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
         writeln!(out, "{methods} too large for precise counting: after an exception its block counts whole")?;
     }
     if run.lost_calls > 0 {
-        let lost = format!("incomplete: {} calls found no room; give more with max-memory=", thousands(run.lost_calls));
+        let lost = format!(
+            "incomplete: {} calls or exceptions found no room: in memory (give more with max-memory=) or at the end of a thread's stack",
+            thousands(run.lost_calls)
+        );
         writeln!(out, "{}", style.warning(&lost))?;
     }
     if run.folded {
-        writeln!(
-            out,
-            "contexts beyond the limit were folded; calls, exits and bytecodes are exact in total. More with max-nodes= or max-memory="
-        )?;
+        let exact = if run.lost_calls == 0 { "; calls, exits and bytecodes are exact in total" } else { "" };
+        writeln!(out, "contexts beyond the limit were folded{exact}. More with max-nodes= or max-memory=")?;
     }
     if let Some(natives) = NotTold::of(&view.profile).sentence(&view.profile) {
         writeln!(out, "{}", printable(&natives))?;

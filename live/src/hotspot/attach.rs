@@ -69,7 +69,7 @@ pub enum AttachError {
         pid: u32,
     },
     /// It ended meanwhile.
-    #[error("JVM {pid} ended while it was being attached to")]
+    #[error("JVM {pid} ended before it answered")]
     Ended {
         /// The process.
         pid: u32,

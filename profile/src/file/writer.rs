@@ -1,8 +1,8 @@
 //! Writing.
 
-use super::WriteError;
 use super::columns::{ColumnWriter, FAST};
 use super::header::{ENTRY, Header};
+use super::{WriteError, beyond_standard_streams};
 use crate::model::{Profile, level_number};
 use rustc_hash::FxHashMap;
 use std::fs::{self, File, OpenOptions};
@@ -23,6 +23,7 @@ pub fn write(path: &Path, profile: &Profile) -> Result<u64, WriteError> {
     }
     let (temporary, file) = temporary(path).map_err(fail)?;
     let written = (|| {
+        let file = beyond_standard_streams(file)?;
         let out = write_to(BufWriter::with_capacity(1 << 20, file), profile)?;
         let size = out.into_inner().map_err(io::IntoInnerError::into_error)?.metadata()?.len();
         fs::rename(&temporary, path)?;

@@ -19,7 +19,7 @@ use thiserror::Error;
 pub struct Capture {
     /// The trees, each with its nodes from `first_node` up to the next tree's.
     pub trees: Vec<CapturedTree>,
-    /// Calls that found no room.
+    /// Calls, exceptions and lookups that found no room.
     pub lost_calls: u64,
     /// Method caches that were simulated.
     pub caches: Vec<CacheSpec>,
@@ -69,6 +69,14 @@ pub struct Where {
     pub bci: u32,
     /// Manner.
     pub kind: DepartureKind,
+}
+
+impl Where {
+    /// As a departure record has it: in the highest bit whether it was caught.
+    fn of(place: u32) -> Where {
+        let kind = if place >> 31 == 1 { DepartureKind::Caught } else { DepartureKind::Thrown };
+        Where { bci: place & 0x7FFF_FFFF, kind }
+    }
 }
 
 /// Not an arena this version can read.
@@ -133,6 +141,10 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
                 .warnings
                 .push(format!("the chunk at byte {at} of the recording is damaged; its contexts are incomplete"));
         }
+    }
+    // After the trees: the thread takes what it noted out of here before it enters it there.
+    for tree in 0..scan.capture.trees.len() {
+        let _ = scan.pending(scan.capture.trees[tree].reference);
     }
     let Scan { orphans, mut capture, .. } = scan;
     if orphans > 0 {
@@ -336,6 +348,21 @@ impl Scan<'_> {
         Some(())
     }
 
+    /// What a thread out of stack could only note in its tree's root; the latest of it.
+    fn pending(&mut self, tree: u32) -> Option<()> {
+        let at = u64::from(tree) * abi::UNIT;
+        let noted = u64::from(self.mem.u32(at + root::PENDING_USED)?);
+        self.capture.lost_calls += noted.saturating_sub(root::PENDING_COUNT);
+        for entry in 0..noted.min(root::PENDING_COUNT) {
+            let entry = at + root::PENDING + 8 * entry;
+            let (node, place) = (self.mem.u32(entry)?, self.mem.u32(entry + 4)?);
+            if let Some(index) = self.capture.node_at(node) {
+                self.capture.departures.push((index, Where::of(place), 1));
+            }
+        }
+        Some(())
+    }
+
     fn departures(&mut self, index: u32, mut reference: u32) -> Option<()> {
         while reference != 0 {
             let at = u64::from(reference) * abi::UNIT;
@@ -348,8 +375,7 @@ impl Scan<'_> {
             }
             let place = self.mem.u32(at + 4)?;
             let count = self.mem.u64(at + 16)? as i64;
-            let kind = if place >> 31 == 1 { DepartureKind::Caught } else { DepartureKind::Thrown };
-            self.capture.departures.push((index, Where { bci: place & 0x7FFF_FFFF, kind }, count));
+            self.capture.departures.push((index, Where::of(place), count));
             // Newest first, at falling addresses: a list that does not fall is damaged, and might have no end.
             let next = self.mem.u32(at + 8)?;
             if next >= reference {

@@ -39,7 +39,12 @@ final class CProfCaches {
             long record = record(u, p);
             if (CProfSlots.cache(u, t) > u.getLong(null, record + RECORD_LIMIT)) load(u, t, record, n, 1);
         } else {
-            log(u, t, n - BASE >>> 3 | p - BASE >>> 3 << 32);
+            try {
+                log(u, t, n - BASE >>> 3 | p - BASE >>> 3 << 32);
+            } catch (StackOverflowError e) {
+                // No room to have a full log simulated. The method returns all the same.
+                u.putLong(null, header(LOST), u.getLong(null, header(LOST)) + 1);
+            }
         }
     }
 
@@ -147,7 +152,8 @@ final class CProfCaches {
 
     /** A log in a chunk of its own, already the tree's; 0 when there is no room. */
     @Hidden private static long newLog(Unsafe u, long r, long length) {
-        long chunk = CProfMemory.take(u, length, true);
+        // The length is an int there.
+        long chunk = length > Integer.MAX_VALUE ? 0 : CProfMemory.take(u, length, true);
         if (chunk == 0) {
             CProfTree.lost(u);
             return 0;

@@ -10,6 +10,8 @@ import jdk.internal.vm.annotation.Hidden;
 final class CProfMemory {
     static final int CHUNK_HEADER = 16;
     private static final int FIRST_CHUNK = 4096, LAST_CHUNK = 256 * 1024;
+    /** As in abi.rs. */
+    private static final long WANTED_NOBODY = -1;
 
     private CProfMemory() {}
 
@@ -48,9 +50,23 @@ final class CProfMemory {
             long next = top + length;
             if (!overflow && next > u.getLongVolatile(null, header(SOFT_LIMIT))) return 0;
             long limit = u.getLongVolatile(null, header(LIMIT)) + (overflow ? RESERVE : 0);
-            if (next > limit && !(bound && grow0(next))) return 0;
+            if (next > limit && !grow(u, next)) return 0;
             if (u.compareAndSetLong(null, header(TOP), top, next)) return BASE + top;
         }
+    }
+
+    /** Makes at least that many bytes usable; false when that cannot be. As long as no native method is bound, a thread of the agent's sees what is wanted. */
+    @Hidden private static boolean grow(Unsafe u, long top) {
+        if (bound) return grow0(top);
+        long wanted;
+        do {
+            wanted = u.getLongVolatile(null, header(WANTED));
+            if (wanted == WANTED_NOBODY) return bound && grow0(top);
+        } while (wanted != WANTED_NOTHING || !u.compareAndSetLong(null, header(WANTED), WANTED_NOTHING, top));
+        do {
+            wanted = u.getLongVolatile(null, header(WANTED));
+        } while (wanted == top);
+        return u.getLongVolatile(null, header(LIMIT)) >= top || bound && grow0(top);
     }
 
     /** A new tree in a chunk of its own; 0 when there is no room. */

@@ -371,7 +371,7 @@ public final class CProfRuntime {
 
     /**
      * As {@link CProfTree#depart}, wherever the stack ends. A stack overflow leaves no room to call anything, so this is inlined and what
-     * {@code depart} cannot do is noted in the root, in as little code as can be, for it is in every method. In the interpreter it has room: {@link #enter} took more.
+     * {@code depart} cannot do is noted in the root, in as little code as can be, for it is in every method.
      */
     @ForceInline @Hidden private static void departed(long n, int where) {
         try {

@@ -274,11 +274,11 @@ final class CProfTree {
             used--;
             // Before it is entered: in the interpreter, the stack may end at any call, this one too, and it would be entered once more.
             u.putInt(null, r + ROOT_PENDING_USED, used);
-            if (used >= PENDING_COUNT) {
-                lost(u);
-                continue;
-            }
             try {
+                if (used >= PENDING_COUNT) {
+                    lost(u);
+                    continue;
+                }
                 int n = u.getInt(null, r + ROOT_PENDING + (used << 3));
                 record(u, r, at(n), u.getInt(null, r + ROOT_PENDING + 4 + (used << 3)));
             } catch (StackOverflowError e) {
