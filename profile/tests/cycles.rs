@@ -72,7 +72,7 @@ fn misses() {
     assert_eq!(cycles(&none), [0, 251, 83 + 2 * 3, 0, 97, 52 + 3]);
     assert_eq!((sum(&none).entry_misses, sum(&none).return_misses, sum(&none).hit_rate()), (6, 3, Some(0.0)));
     let mut slow = jop();
-    slow.set("rws", 9).unwrap();
+    slow.set([("rws", 9)]).unwrap();
     // Memory ten times as slow: 6 + 5·10 = 56, 19 more than a call hides; 6 + 3·10 = 36, 27 more than a return hides.
     let hit = on(&profile, &slow, &options("ideal")).unwrap();
     let miss = on(&profile, &slow, &options("none")).unwrap();

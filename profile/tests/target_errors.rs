@@ -159,10 +159,24 @@ fn names_and_parameters_that_are_not_there() {
     let unknown = Library.load("jopp").unwrap_err().to_string();
     assert!(unknown.contains("jop-2014") && unknown.contains(".toml"), "{unknown}");
     let mut model = Library.load("jop").unwrap();
-    let unknown = model.set("rw", 3).unwrap_err().to_string();
+    let unknown = model.set([("rw", 3)]).unwrap_err().to_string();
     assert!(unknown.contains("rws (1)") && unknown.contains("clock_mhz (100)"), "{unknown}");
-    let refused = model.set("wws", i64::MAX).unwrap_err().to_string();
+    let refused = model.set([("wws", i64::MAX)]).unwrap_err().to_string();
     assert!(refused.contains("64 bits") && refused.contains("jop.toml:"), "{refused}");
+}
+
+#[test]
+fn parameters_are_set_together_in_any_order() {
+    let files = Files::new("together");
+    let text = format!("{HEAD}[parameters]\nlow = 1\nhigh = 2\n{COSTS}").replacen("\"*\" = 1", "\"*\" = \"high - low\"", 1);
+    let model = Library.load(&files.write("m.toml", &text)).unwrap();
+    for values in [[("low", 5), ("high", 10)], [("high", 10), ("low", 5)]] {
+        let mut model = model.clone();
+        model.set(values).unwrap();
+        assert_eq!(model.opcode(0).cycles, 5, "{values:?}");
+    }
+    let refused = model.clone().set([("low", 5)]).unwrap_err().to_string();
+    assert!(refused.contains("it is -3, and no cost can be below 0"), "{refused}");
 }
 
 proptest! {

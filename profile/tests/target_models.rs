@@ -98,8 +98,7 @@ fn compare(name: &str, column: usize) -> usize {
     for r in 0..=5 {
         for w in 0..=5 {
             let mut model = Library.load(name).unwrap();
-            model.set("rws", r).unwrap();
-            model.set("wws", w).unwrap();
+            model.set([("rws", r), ("wws", w)]).unwrap();
             for row in &rows {
                 let opcode: u8 = row[0].parse().unwrap();
                 let context = format!("{name}, {} with r = {r}, w = {w}", row[1]);

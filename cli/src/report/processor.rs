@@ -14,9 +14,7 @@ use serde::Serialize;
 /// The model that the options name, with its parameters set.
 pub fn model(name: &str, set: &[(String, i64)]) -> Result<Model> {
     let mut model = Library.load(name)?;
-    for (parameter, value) in set {
-        model.set(parameter, *value)?;
-    }
+    model.set(set.iter().map(|(name, value)| (name.as_str(), *value)))?;
     Ok(model)
 }
 

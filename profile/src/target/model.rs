@@ -274,17 +274,19 @@ impl Model {
         self.sum(&self.costs[&key(space, number)], Some((n, l, missed)), space.name(number))
     }
 
-    /// Sets a parameter.
+    /// Sets parameters. Costs need have values only with all of them.
     ///
     /// # Errors
-    /// There is no such parameter, or a cost has no value with it.
-    pub fn set(&mut self, name: &str, value: i64) -> Result<(), TargetError> {
-        match self.parameters.get_mut(name) {
-            Some(parameter) => parameter.value = value,
-            None => {
-                let known: Vec<String> = self.parameters.iter().map(|(n, p)| format!("{n} ({})", p.value)).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(TargetError::new(format!("target {} has no parameter {name}; it has {known}", self.name)));
+    /// There is no such parameter, or a cost has no value with them.
+    pub fn set<'n>(&mut self, values: impl IntoIterator<Item = (&'n str, i64)>) -> Result<(), TargetError> {
+        for (name, value) in values {
+            match self.parameters.get_mut(name) {
+                Some(parameter) => parameter.value = value,
+                None => {
+                    let known: Vec<String> = self.parameters.iter().map(|(n, p)| format!("{n} ({})", p.value)).collect();
+                    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                    return Err(TargetError::new(format!("target {} has no parameter {name}; it has {known}", self.name)));
+                }
             }
         }
         self.evaluate()
