@@ -166,6 +166,20 @@ fn names_and_parameters_that_are_not_there() {
 }
 
 #[test]
+fn tables_may_stand_in_any_order() {
+    let files = Files::new("order");
+    let software = "[software]\nsource = \"s\"\ncost = 200\nbytecodes = [\"new\", \"idiv\"]\n";
+    for text in [format!("{HEAD}{COSTS}{software}"), format!("{HEAD}{software}{COSTS}")] {
+        let model = Library.load(&files.write("m.toml", &text)).unwrap();
+        // new, idiv, and what has no key.
+        let costs = [187, 108, 0].map(|opcode| (model.opcode(opcode).cycles, model.opcode(opcode).estimated));
+        assert_eq!(costs, [(200, true), (200, true), (1, false)], "{text}");
+        let twice = text.replacen("\"*\" = 1", "\"*\" = 1\nidiv = 3", 1);
+        assert!(files.error(&twice).contains("idiv has two costs in this file"), "{twice}");
+    }
+}
+
+#[test]
 fn parameters_are_set_together_in_any_order() {
     let files = Files::new("together");
     let text = format!("{HEAD}[parameters]\nlow = 1\nhigh = 2\n{COSTS}").replacen("\"*\" = 1", "\"*\" = \"high - low\"", 1);

@@ -240,6 +240,7 @@ pub fn read(file: &str, text: &str) -> Result<Source, TargetError> {
     // In the order of the text, so that the first mistake is the one reported.
     let mut keys: Vec<_> = document.iter().collect();
     keys.sort_by_key(|(key, _)| key.span().start);
+    let mut rest = Vec::new();
     for (key, item) in keys {
         match key.get_ref().as_ref() {
             "sources" => {}
@@ -254,12 +255,17 @@ pub fn read(file: &str, text: &str) -> Result<Source, TargetError> {
             "parameters" => read_parameters(&reader, item, &mut model)?,
             "cache" => read_cache(&reader, item, &mut model)?,
             "load" => read_load(&reader, item, &mut model)?,
-            "bytecodes" => read_costs(&reader, item, "bytecodes", Space::Bytecodes, &mut model)?,
-            "invoke" => read_costs(&reader, item, "invoke", Space::Invokes, &mut model)?,
-            "return" => read_costs(&reader, item, "return", Space::Returns, &mut model)?,
+            "bytecodes" => rest.extend(read_costs(&reader, item, "bytecodes", Space::Bytecodes, &mut model)?),
+            "invoke" => rest.extend(read_costs(&reader, item, "invoke", Space::Invokes, &mut model)?),
+            "return" => rest.extend(read_costs(&reader, item, "return", Space::Returns, &mut model)?),
             "software" => read_software(&reader, item, &mut model)?,
             _ => return reader.unknown(key, "a target model", &TOP),
         }
+    }
+    // Last: another table, [software], may name what they would stand for.
+    for (space, formula) in rest {
+        let named: Vec<usize> = model.costs.iter().filter(|c| c.0 == space).map(|c| c.1).collect();
+        model.costs.extend(space.all().filter(|n| !named.contains(n)).map(|n| (space, n, formula.clone())));
     }
     Ok(model)
 }
@@ -332,9 +338,15 @@ fn read_load(reader: &Reader, item: &Item, model: &mut Source) -> Result<(), Tar
     Ok(())
 }
 
-/// A table of costs: keys name bytecodes or kinds of calls, values are formulas or `{ cost = …, source = … }`; `"*"` is
-/// everything that has no key of its own.
-fn read_costs(reader: &Reader, item: &Item, name: &str, space: Space, model: &mut Source) -> Result<(), TargetError> {
+/// A table of costs: keys name bytecodes or kinds of calls, values are formulas or `{ cost = …, source = … }`. Returns that of
+/// `"*"`, which is everything that has no key of its own.
+fn read_costs(
+    reader: &Reader,
+    item: &Item,
+    name: &str,
+    space: Space,
+    model: &mut Source,
+) -> Result<Option<(Space, Formula)>, TargetError> {
     let table = reader.table(&format!("[{name}]"), item)?;
     let mut default_source = None;
     if let Some(item) = table.get("source") {
@@ -362,7 +374,7 @@ fn read_costs(reader: &Reader, item: &Item, name: &str, space: Space, model: &mu
         };
         let formula = reader.formula(key_text, cost, &source, false)?;
         if key_text == "*" {
-            rest = Some(formula);
+            rest = Some((space, formula));
             continue;
         }
         let numbers = space.numbers(key_text).or_else(|message| reader.error(key.span(), message))?;
@@ -370,11 +382,7 @@ fn read_costs(reader: &Reader, item: &Item, name: &str, space: Space, model: &mu
             add(reader, key, space, number, formula.clone(), model)?;
         }
     }
-    if let Some(formula) = rest {
-        let named: Vec<usize> = model.costs.iter().filter(|c| c.0 == space).map(|c| c.1).collect();
-        model.costs.extend(space.all().filter(|n| !named.contains(n)).map(|n| (space, n, formula.clone())));
-    }
-    Ok(())
+    Ok(rest)
 }
 
 /// `[software]`: bytecodes that the processor leaves to software, all at one average cost.
