@@ -226,6 +226,27 @@ fn blocks_left_by_an_exception_count_whole_only_where_they_were_counted_so() {
 }
 
 #[test]
+fn cycles_that_64_bits_do_not_hold_are_refused() {
+    let text = |cost: i64| {
+        format!(
+            "base = \"jop\"\ntitle = \"t\"\naccuracy = \"coarse\"\n[sources]\ns = \"s\"\n[bytecodes]\nsource = \"s\"\niload_0 = {cost}\n"
+        )
+    };
+    let base = Library.shipped().iter().find(|s| s.name == "jop").unwrap().text;
+    let with = |cost| Model::new("m", vec![read("m.toml", &text(cost)).unwrap(), read("jop.toml", base).unwrap()]).unwrap();
+    let profile = cprof_synthetic::demo().profile(&[]);
+    // No context executes more than work does on the main thread.
+    let fits = i64::MAX / 19;
+    let exact = on(&profile, &with(fits), &options("ideal")).unwrap();
+    let plain = on(&profile, &with(0), &options("ideal")).unwrap();
+    assert!(cycles(&exact)[2] > u64::MAX / 8 && (cycles(&exact)[2] - cycles(&plain)[2]).is_multiple_of(fits as u64));
+    for cost in [fits + 1, i64::MAX] {
+        let refused = on(&profile, &with(cost), &options("ideal")).unwrap_err();
+        assert!(refused.starts_with("cycles may not fit 64 bits: 19 bytecodes were executed in one context"), "{refused}");
+    }
+}
+
+#[test]
 fn the_default_cache_is_the_models() {
     let profile = cprof_synthetic::demo().profile(&[]);
     let result = on(&profile, &Library.load("picojava").unwrap(), &Options::default()).unwrap();

@@ -2,6 +2,7 @@
 
 use super::calls::CallSites;
 use super::ledger::{Charge, Reason};
+use super::limit::Watched;
 use super::outcomes::{NotSimulated, Outcomes};
 use super::rules::{Rule, rules};
 use super::{Columns, Metrics, Options};
@@ -27,6 +28,18 @@ pub enum EvaluateError {
     /// The cache.
     #[error(transparent)]
     NotSimulated(#[from] NotSimulated),
+    /// More than can be counted.
+    #[error(
+        "cycles may not fit 64 bits: {} bytecodes were executed in one context, and a cost of the model is {} cycles, which is too high unless the counts are damaged; --target bytecodes shows them",
+        thousands(*bytecodes),
+        thousands(*dearest)
+    )]
+    TooMany {
+        /// Executed in the context that executed most.
+        bytecodes: u64,
+        /// The highest of the costs that were needed.
+        dearest: u64,
+    },
 }
 
 /// A profile on a processor.
@@ -147,6 +160,8 @@ pub fn evaluate_into(
     options: &Options,
     ledger: &mut dyn FnMut(Charge<'_>),
 ) -> Result<Evaluation, EvaluateError> {
+    let watched = Watched::new(estimator);
+    let estimator = &watched;
     let cache = options.cache.unwrap_or_else(|| estimator.cache());
     let outcomes = Outcomes::of(profile, cache)?;
     let callers_known = !profile.run.bounded && !profile.run.folded;
@@ -174,6 +189,7 @@ pub fn evaluate_into(
     if !callers_known {
         work.take_out_natives(natives, &not_told)?;
     }
+    watched.check(measures, &work.out)?;
     let mut notes = Vec::new();
     if mixed.cycles > 0 {
         notes.push(format!(

@@ -11,6 +11,7 @@ pub mod calls;
 mod columns;
 mod evaluate;
 pub mod ledger;
+mod limit;
 mod outcomes;
 mod rules;
 
