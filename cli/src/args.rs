@@ -247,7 +247,7 @@ pub struct Part {
 /// How a processor is evaluated, whichever it is.
 #[derive(Debug, Args, Default, Clone)]
 pub struct Evaluating {
-    /// Another value for a parameter of the model, as rws=3; may be given several times
+    /// Another value for a parameter of the model, as rws=3; may be given several times, for other parameters
     #[arg(long, value_name = "NAME=NUMBER", value_parser = setting)]
     pub set: Vec<(String, i64)>,
     /// Leave out what calls by the JVM and by native code (class initialisers, reflection) cost

@@ -3,12 +3,14 @@
 use crate::args::{Evaluating, Processors};
 use crate::report::processor::model;
 use crate::report::view::View;
-use anyhow::{Context, Result};
+use crate::usage::Usage;
+use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{Columns, Options, evaluate};
 use cprof_profile::metrics::{self, Metric};
 use cprof_profile::target::{CycleEstimator, Model};
 use cprof_profile::tree::Tree;
+use std::collections::HashSet;
 
 /// A processor with a cache, and what a profile's nodes cost on it.
 pub struct OnProcessor {
@@ -40,23 +42,41 @@ pub fn columns(view: &View, tree: &Tree, processors: &[OnProcessor]) -> Vec<Metr
     all
 }
 
+/// The processors that `on` or the recording names, each once.
+fn models(view: &View, on: &Processors) -> Result<Vec<Model>> {
+    let recorded = Some(&view.profile.run.target).filter(|name| on.target.is_empty() && !name.is_empty());
+    let mut models: Vec<Model> = Vec::new();
+    for target in on.target.iter().chain(recorded) {
+        let model = model(target, &on.how.set)?;
+        match models.iter().find(|other| other.name() == model.name()) {
+            None => models.push(model),
+            Some(same) if same.paths == model.paths => {}
+            // One column would be taken for the other.
+            Some(other) => bail!(Usage(format!(
+                "{} and {} are different models, and both are called {}; give one of the files another name",
+                other.files[0],
+                model.files[0],
+                model.name()
+            ))),
+        }
+    }
+    Ok(models)
+}
+
 /// Evaluates a profile on the processors that `on` or the recording names.
 pub fn processors(view: &View, on: &Processors) -> Result<Vec<OnProcessor>> {
-    let profile = &view.profile;
-    let mut all = Vec::new();
-    let recorded = Some(&profile.run.target).filter(|name| on.target.is_empty() && !name.is_empty());
-    let mut targets: Vec<&String> = on.target.iter().chain(recorded).collect();
-    targets.dedup();
-    if targets.is_empty() {
+    let models = models(view, on)?;
+    if models.is_empty() {
         on.how.refuse_without_processor(on.cache.len())?;
     }
-    for target in targets {
-        let model = model(target, &on.how.set)?;
-        let mut caches = if on.cache.is_empty() { profile.caches.clone() } else { on.cache.clone() };
+    let mut all = Vec::new();
+    for model in models {
+        let mut caches = if on.cache.is_empty() { view.profile.caches.clone() } else { on.cache.clone() };
         if caches.is_empty() {
             caches.push(model.cache());
         }
-        for cache in caches {
+        let mut seen = HashSet::new();
+        for cache in caches.into_iter().filter(|cache| seen.insert(*cache)) {
             all.push(evaluated(view, &model, cache, &on.how)?);
         }
     }

@@ -75,6 +75,22 @@ fn tables_have_all_metrics() {
 }
 
 #[test]
+fn what_is_named_twice_is_a_column_once() {
+    let profile = Profile::new();
+    let model = profile.path("mine.toml");
+    std::fs::write(&model, "base = \"jop\"\ntitle = \"t\"\naccuracy = \"coarse\"\n").unwrap();
+    let other = profile.path("it.cprof").with_file_name("./mine.toml");
+    let mut options = vec!["--format", "csv", "--methods", "--cache", "ideal", "--cache", "none", "--cache", "ideal"];
+    for target in ["jop", model.to_str().unwrap(), "jop", other.to_str().unwrap()] {
+        options.extend(["--target", target]);
+    }
+    let all = profile.export(&options);
+    let columns: Vec<&str> = all.lines().next().unwrap().split('"').filter(|name| name.starts_with("cycles[")).collect();
+    let once = ["cycles[jop,ideal]", "cycles[jop,none]", "cycles[mine,ideal]", "cycles[mine,none]"];
+    assert_eq!(columns, once.map(|name| [name.to_owned(), format!("{name}_total")]).concat());
+}
+
+#[test]
 fn every_format_is_written_to_a_file() {
     let profile = Profile::new();
     for format in ["pprof", "collapsed", "callgrind", "speedscope", "chrome", "csv", "json"] {

@@ -18,6 +18,11 @@ fn wrong_options_end_with_2() {
     let folder = tempfile::tempdir().unwrap();
     cprof_profile::file::write(&folder.path().join("a.cprof"), &cprof_synthetic::demo().profile(&[])).unwrap();
     fs::write(folder.path().join("budget.toml"), "[[budget]]\nmethod = \"*.*\"\nlimits = [\"calls > 0\"]").unwrap();
+    for name in ["one", "two"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        let text = format!("base = \"bytecodes\"\ntitle = \"{name}\"\naccuracy = \"coarse\"\n");
+        fs::write(folder.path().join(name).join("mine.toml"), text).unwrap();
+    }
     for (line, says) in [
         // What the parser sees.
         ("export missing.cprof --format elf -o x", "elf"),
@@ -36,6 +41,12 @@ fn wrong_options_end_with_2() {
         ("check a.cprof --budget budget.toml -o a.cprof", "a.cprof is read, and would be written over"),
         ("merge missing.cprof ./a.cprof -o a.cprof", "./a.cprof is one of the profiles to merge and the one to write"),
         ("targets check jop", "jop comes with cprof"),
+        ("targets show jop --set rws=3 --set rws=5", "--set gives rws a value more than once"),
+        ("report a.cprof --target jop --cache ideal --set rws=3 --set rws=3", "--set gives rws a value more than once"),
+        (
+            "overlap a.cprof a.cprof --target jop --target one/mine.toml --target two/mine.toml",
+            "one/mine.toml and two/mine.toml are different models, and both are called mine",
+        ),
         ("run -- mvn test", "mvn is not a java command"),
         ("run --root a.b,c.d -- ./java", "root cannot contain a comma"),
         ("attach 1 --include a.*,b.*", "include cannot contain a comma"),

@@ -2,7 +2,8 @@
 
 use super::view::{Evaluated, share};
 use crate::args::OnTarget;
-use anyhow::Result;
+use crate::usage::Usage;
+use anyhow::{Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{Metrics, NotSimulated, Outcomes, evaluate};
 use cprof_profile::measure::Measures;
@@ -10,9 +11,14 @@ use cprof_profile::model::Profile;
 use cprof_profile::natives::NativeCalls;
 use cprof_profile::target::{CycleEstimator, Library, Model};
 use serde::Serialize;
+use std::collections::HashSet;
 
 /// The model that the options name, with its parameters set.
 pub fn model(name: &str, set: &[(String, i64)]) -> Result<Model> {
+    let mut names = HashSet::new();
+    if let Some((twice, _)) = set.iter().find(|(parameter, _)| !names.insert(parameter)) {
+        bail!(Usage(format!("--set gives {twice} a value more than once; give it one")));
+    }
     let mut model = Library.load(name)?;
     model.set(set.iter().map(|(name, value)| (name.as_str(), *value)))?;
     Ok(model)

@@ -48,16 +48,16 @@ impl Library {
         let mut chain: Vec<Source> = Vec::new();
         let mut seen: Vec<String> = Vec::new();
         let mut next = Some(self.open(name, None)?);
-        while let Some((identity, text, directory)) = next.take() {
-            let file = match &directory {
+        while let Some((identity, text, path)) = next.take() {
+            let file = match &path {
                 Some(_) => identity.clone(),
                 None => format!("{identity}.toml"),
             };
             seen.push(identity);
-            let source = read(&file, &text)?;
+            let source = Source { path, ..read(&file, &text)? };
             if let Some((base, place)) = &source.base {
                 let at = |e: TargetError| TargetError { place: e.place.or(Some(place.clone())), ..e };
-                let found = self.open(base, directory.as_deref()).map_err(at)?;
+                let found = self.open(base, source.path.as_deref().and_then(Path::parent)).map_err(at)?;
                 if seen.contains(&found.0) || seen.len() > MOST_BASES {
                     let circle = seen.iter().chain([&found.0]).map(String::as_str).collect::<Vec<_>>().join(" → ");
                     return Err(at(TargetError::new(format!("the bases go round in a circle: {circle}"))));
@@ -71,7 +71,7 @@ impl Library {
         Model::new(if is_shipped { name } else { &short }, chain)
     }
 
-    /// Identity, text, and the directory of a file; a shipped model has none.
+    /// Identity, text, and the path of a file; a shipped model has none.
     fn open(self, name: &str, beside: Option<&Path>) -> Result<(String, String, Option<PathBuf>), TargetError> {
         if !is_path(name) {
             return match SHIPPED.iter().find(|s| s.name == name) {
@@ -84,10 +84,9 @@ impl Library {
         // The same file under two names is the same base.
         let identity = path.canonicalize().map_err(fail)?;
         let bytes = std::fs::read(&path).map_err(fail)?;
-        let directory = identity.parent().map(Path::to_owned).unwrap_or_default();
         let shown = if beside.is_none() { path.display().to_string() } else { identity.display().to_string() };
         let text = super::text(&shown, bytes)?;
-        Ok((shown, text, Some(directory)))
+        Ok((shown, text, Some(identity)))
     }
 }
 

@@ -9,6 +9,7 @@ use cprof_instrument::classfile::instructions::Instruction;
 use cprof_instrument::classfile::opcode::op;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// How far a model's numbers can be trusted.
@@ -50,6 +51,8 @@ pub struct Model {
     pub gaps: Vec<String>,
     /// Its file, its base's, and so on.
     pub files: Vec<String>,
+    /// Where those of them are that do not come with cprof, without links.
+    pub paths: Vec<PathBuf>,
     /// Parameters with the values now set.
     pub parameters: BTreeMap<String, Parameter>,
     sources: BTreeMap<String, BTreeMap<String, String>>,
@@ -100,6 +103,7 @@ impl Model {
             accuracy: Accuracy::Coarse,
             gaps: chain.iter().flat_map(|s| s.gaps.clone()).collect(),
             files: chain.iter().map(|s| s.file.clone()).collect(),
+            paths: chain.iter().filter_map(|s| s.path.clone()).collect(),
             parameters: BTreeMap::new(),
             sources: BTreeMap::new(),
             cache: CacheSpec::IDEAL,

@@ -5,6 +5,7 @@ use super::names::Space;
 use super::{Place, TargetError};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -14,6 +15,8 @@ use toml::de::{DeTable, DeValue};
 pub struct Source {
     /// The file as it was named.
     pub file: String,
+    /// Where the file is; none for a model that comes with cprof.
+    pub path: Option<PathBuf>,
     /// `base`, and where it is named.
     pub base: Option<(String, Place)>,
     /// One line about the model.
