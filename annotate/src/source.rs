@@ -42,6 +42,8 @@ pub enum SourceError {
 pub struct Source {
     /// Where it was found: a path, or `archive!entry`.
     pub name: String,
+    /// The file itself, or the archive that it is in.
+    pub file: PathBuf,
     /// Its lines, the first is line 1; bytes that are no UTF-8 replaced.
     pub lines: Vec<String>,
 }
@@ -120,7 +122,7 @@ fn in_directory(directory: &Path, path: &str) -> Result<Option<Source>, SourceEr
         if metadata.is_file() {
             let name = candidate.display().to_string();
             let text = read(File::open(&candidate).map_err(|e| io(&candidate, e))?, &name, |e| io(&candidate, e))?;
-            return Ok(Some(Source { name, lines: text.lines().map(str::to_owned).collect() }));
+            return Ok(Some(Source { name, file: candidate, lines: text.lines().map(str::to_owned).collect() }));
         }
     }
     Ok(None)
@@ -133,7 +135,7 @@ fn in_archive(path: &Path, archive: &mut ZipArchive<BufReader<File>>, file: &str
     let name = format!("{}!{entry}", path.display());
     let entry = archive.by_name(&entry).map_err(|error| SourceError::Archive { path: path.to_owned(), error })?;
     let text = read(entry, &name, |error| SourceError::Io { path: path.to_owned(), error })?;
-    Ok(Some(Source { name, lines: text.lines().map(str::to_owned).collect() }))
+    Ok(Some(Source { name, file: path.to_owned(), lines: text.lines().map(str::to_owned).collect() }))
 }
 
 fn read(from: impl Read, name: &str, fail: impl Fn(io::Error) -> SourceError) -> Result<String, SourceError> {

@@ -179,6 +179,9 @@ fn measured(
     notes: &mut BTreeSet<String>,
 ) -> Result<(Model, Metrics, u64)> {
     let model = model(&c.target, &c.set)?;
+    if let Some(plot) = &args.plot {
+        output::spares(plot, &model.paths)?;
+    }
     let options = Options { cache: Some(c.cache), without_upcalls: args.no_upcalls, without_exceptions: args.no_exceptions };
     let evaluation = evaluate(&view.profile, &view.measures, &view.natives, &model, &options)
         .with_context(|| format!("target {}, cache {}", c.target, c.cache))?;

@@ -41,7 +41,7 @@ pub fn export(args: &Export) -> Result<()> {
     if parquet {
         return parquet::export(view, &args.out, &args.on);
     }
-    let chosen = choose(metrics(&view, &args.on)?, args)?;
+    let chosen = choose(metrics(&view, &args.on, &args.out)?, args)?;
     let sheet = Sheet { profile: &view.profile, symbols: &view.symbols, tree: &view.tree, metrics: &chosen };
     let progress = Progress::start(format!("writing {}", args.out.display()));
     let hear = |done| progress.reached(done);

@@ -1,6 +1,7 @@
 //! The numbers of a view as columns: what it counted, and its cycles on several processors with several caches.
 
 use crate::args::{Evaluating, Processors};
+use crate::output;
 use crate::report::processor::model;
 use crate::report::view::View;
 use crate::usage::Usage;
@@ -11,6 +12,7 @@ use cprof_profile::metrics::{self, Metric};
 use cprof_profile::target::{CycleEstimator, Model};
 use cprof_profile::tree::Tree;
 use std::collections::HashSet;
+use std::path::Path;
 
 /// A processor with a cache, and what a profile's nodes cost on it.
 pub struct OnProcessor {
@@ -30,8 +32,8 @@ pub struct OnProcessor {
 
 /// Calls, exceptional exits and bytecodes; misses of the caches that were simulated; cycles on each processor that `on`
 /// or the recording names, with each of the caches that `on` names or that were simulated.
-pub fn metrics(view: &View, on: &Processors) -> Result<Vec<Metric>> {
-    Ok(columns(view, &view.tree, &processors(view, on)?))
+pub fn metrics(view: &View, on: &Processors, out: &Path) -> Result<Vec<Metric>> {
+    Ok(columns(view, &view.tree, &processors(view, on, out)?))
 }
 
 /// The same of another tree of the view's profile.
@@ -63,9 +65,10 @@ fn models(view: &View, on: &Processors) -> Result<Vec<Model>> {
     Ok(models)
 }
 
-/// Evaluates a profile on the processors that `on` or the recording names.
-pub fn processors(view: &View, on: &Processors) -> Result<Vec<OnProcessor>> {
+/// Evaluates a profile on the processors that `on` or the recording names, whose files must not be `out`, which will be written.
+pub fn processors(view: &View, on: &Processors, out: &Path) -> Result<Vec<OnProcessor>> {
     let models = models(view, on)?;
+    output::spares(out, models.iter().flat_map(|model| &model.paths))?;
     if models.is_empty() {
         on.how.refuse_without_processor(on.cache.len())?;
     }

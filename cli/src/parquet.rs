@@ -24,7 +24,7 @@ pub fn export(mut view: View, directory: &Path, on: &Processors) -> Result<()> {
             columns.push(Column { metric, target: None, cache: cache.to_string(), nodes: Cow::Borrowed(nodes) });
         }
     }
-    for p in processors(&view, on)? {
+    for p in processors(&view, on, directory)? {
         let nodes = Cow::Owned(p.nodes.cycles);
         columns.push(Column { metric: "cycles", target: Some(p.name), cache: p.cache.to_string(), nodes });
     }

@@ -146,8 +146,17 @@ fn a_working_directory_that_is_gone_is_said() {
 
 #[test]
 fn what_is_read_is_not_written_over() {
-    let folder = folder(|_| {});
+    let folder = folder(|p| p.classes.iter_mut().for_each(|c| c.source_file = "Main.java".to_owned()));
     let before = fs::read(folder.path().join("a.cprof")).unwrap();
+    let models = [("mine", "./base.toml"), ("base", "bytecodes")];
+    for (name, base) in models {
+        let text = format!("base = \"{base}\"\ntitle = \"t\"\naccuracy = \"coarse\"\n");
+        fs::write(folder.path().join(format!("{name}.toml")), text).unwrap();
+    }
+    fs::write(folder.path().join("matrix.toml"), "targets = [\"jop\", \"./mine.toml\"]").unwrap();
+    fs::write(folder.path().join("Main.java"), "class Main {}").unwrap();
+    let cycles = "[[budget]]\nmethod = \"*\"\nlimits = [\"cycles[./mine.toml,ideal] > 0\"]";
+    fs::write(folder.path().join("cycles.toml"), cycles).unwrap();
     for line in [
         "flamegraph a.cprof -o a.cprof",
         "flamegraph b.cprof --diff a.cprof -o ./a.cprof",
@@ -158,6 +167,16 @@ fn what_is_read_is_not_written_over() {
         "check b.cprof --baseline a.cprof --budget budget.toml -o a.cprof",
         "check a.cprof --budget budget.toml -o budget.toml",
         "merge a.cprof b.cprof -o a.cprof",
+        // Models, with what they are based on.
+        "export a.cprof --format csv --target mine.toml -o mine.toml",
+        "export a.cprof --format csv --target ./mine.toml -o base.toml",
+        "flamegraph a.cprof --target mine.toml -o base.toml",
+        "html b.cprof --diff a.cprof --target mine.toml -o base.toml",
+        "explore a.cprof --matrix matrix.toml --plot base.toml",
+        "check a.cprof --budget cycles.toml -o base.toml",
+        // Sources, but not what is beside them.
+        "html a.cprof --source . -o Main.java",
+        "html a.cprof --source a.cprof -o a.cprof",
     ] {
         let output = run(folder.path(), line);
         let (code, error) = (output.status.code().unwrap_or(0), text(&output.stderr));
@@ -167,6 +186,17 @@ fn what_is_read_is_not_written_over() {
         );
     }
     assert!(fs::read(folder.path().join("a.cprof")).unwrap() == before);
+    for (name, base) in models {
+        let text = fs::read_to_string(folder.path().join(format!("{name}.toml"))).unwrap();
+        assert!(text.starts_with(&format!("base = \"{base}\"")), "{text}");
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("Main.java")).unwrap(), "class Main {}");
+    // What comes with cprof is in no file.
+    fs::write(folder.path().join("jop.toml"), "mine").unwrap();
+    for line in ["export a.cprof --format csv --target jop --cache ideal -o jop.toml", "html a.cprof --source . -o Main.html"] {
+        let output = run(folder.path(), line);
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+    }
     assert!(fs::read_to_string(folder.path().join("budget.toml")).unwrap().starts_with("[[budget]]"));
 }
 

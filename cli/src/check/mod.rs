@@ -71,8 +71,8 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
         View::load(&Part { file: file.clone(), root: root.clone(), thread: thread.clone() }, None)
     });
     let base = base.transpose()?;
-    let (metrics, columns) = measured(&view, budgets, args);
-    let base_measured = base.as_ref().map(|base| measured(base, budgets, args));
+    let (metrics, columns) = measured(&view, budgets, args)?;
+    let base_measured = base.as_ref().map(|base| measured(base, budgets, args)).transpose()?;
     let baseline = base.as_ref().zip(base_measured.as_ref());
     let verdicts = budget::check(
         budgets,
@@ -118,7 +118,7 @@ fn sheet<'a>(view: &'a View, metrics: &'a [Metric]) -> Sheet<'a> {
 }
 
 /// The profile's numbers, and which of them the budgets mean. Cycles are computed on the processors that budgets name.
-fn measured(view: &View, budgets: &[Budget], args: &Check) -> (Vec<Metric>, Columns) {
+fn measured(view: &View, budgets: &[Budget], args: &Check) -> Result<(Vec<Metric>, Columns)> {
     let mut metrics = numbers(view, &view.tree, &[]);
     let names: BTreeSet<&String> = budgets.iter().flat_map(|b| b.limits.iter().map(|(limit, _)| &limit.metric)).collect();
     let mut columns = Columns::new();
@@ -130,9 +130,14 @@ fn measured(view: &View, budgets: &[Budget], args: &Check) -> (Vec<Metric>, Colu
             }),
             None => find(metrics.iter(), name).map_err(Into::into),
         };
-        columns.insert(name.clone(), found.map_err(|e| format!("{e:#}")));
+        let found = match found {
+            // No limit's fault.
+            Err(e) if e.is::<Usage>() => return Err(e),
+            found => found.map_err(|e| format!("{e:#}")),
+        };
+        columns.insert(name.clone(), found);
     }
-    (metrics, columns)
+    Ok((metrics, columns))
 }
 
 /// `jop` or `jop,4k/16`.
@@ -142,6 +147,7 @@ fn on_processor(view: &View, processor: &str, args: &Check) -> Result<Metric> {
         None => (processor, None),
     };
     let model = model(name.trim(), &args.how.set)?;
+    output::spares(&args.out, &model.paths)?;
     let cache = cache.unwrap_or_else(|| chosen_cache(&view.profile, &model));
     let evaluated = evaluated(view, &model, cache, &args.how)?;
     Ok(cycles(&view.tree, &evaluated.name, evaluated.cache, &evaluated.nodes))

@@ -17,6 +17,7 @@ use anyhow::{Context, Result};
 use cprof_compare::diff::{Comparison, Pair};
 use cprof_compare::metric::find;
 use cprof_profile::metrics::{Metric, Sheet};
+use std::path::Path;
 
 /// Two profiles, measured.
 struct Loaded {
@@ -28,7 +29,8 @@ impl Loaded {
     fn new(two: &Two, on: &Processors) -> Result<Loaded> {
         let [before, after] = two.parts();
         let views = [View::load(&before, None)?, View::load(&after, None)?];
-        let metrics = [metrics(&views[0], on)?, metrics(&views[1], on)?];
+        let metrics = |view| metrics(view, on, Path::new("-"));
+        let metrics = [metrics(&views[0])?, metrics(&views[1])?];
         Ok(Loaded { views, metrics })
     }
 

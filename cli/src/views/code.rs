@@ -1,6 +1,8 @@
 //! The code of methods with its counts, for the page.
 
 use super::Loaded;
+use crate::args::Html;
+use crate::output;
 use anyhow::{Context, Result};
 use cprof_annotate::charges::Charges;
 use cprof_annotate::method::{Annotation, Choice, Outcome, Way, annotate};
@@ -11,13 +13,12 @@ use cprof_profile::tree::Symbol;
 use cprof_views::page::{Code, CodeRow, CodeSource};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 
 /// Methods whose code is on the page: it would grow without bound.
 const MOST_METHODS: usize = 5_000;
 
 /// The code of the methods that executed most bytecodes; notes say what is left out.
-pub fn codes(loaded: &Loaded, source: &[PathBuf], notes: &mut Vec<String>) -> Result<Vec<Code>> {
+pub fn codes(loaded: &Loaded, args: &Html, notes: &mut Vec<String>) -> Result<Vec<Code>> {
     let view = &loaded.view;
     let profile = &view.profile;
     let damaged = || format!("{} cannot be annotated", view.file);
@@ -53,8 +54,8 @@ pub fn codes(loaded: &Loaded, source: &[PathBuf], notes: &mut Vec<String>) -> Re
         };
         annotate(&choice, |m| wanted[m as usize], add).with_context(damaged)?;
     }
-    if !source.is_empty() {
-        add_sources(loaded, source, &mut codes, notes)?;
+    if !args.source.is_empty() {
+        add_sources(loaded, args, &mut codes, notes)?;
     }
     Ok(codes.into_values().collect())
 }
@@ -111,9 +112,9 @@ fn outcome(outcome: &Outcome) -> String {
 }
 
 /// Gives methods the lines of their source.
-fn add_sources(loaded: &Loaded, places: &[PathBuf], codes: &mut BTreeMap<u32, Code>, notes: &mut Vec<String>) -> Result<()> {
+fn add_sources(loaded: &Loaded, args: &Html, codes: &mut BTreeMap<u32, Code>, notes: &mut Vec<String>) -> Result<()> {
     let profile = &loaded.view.profile;
-    let mut sources = Sources::open(places)?;
+    let mut sources = Sources::open(&args.source)?;
     let mut files: HashMap<(String, String), Option<Source>> = HashMap::new();
     let mut without = 0u64;
     for (&method, code) in codes {
@@ -121,7 +122,9 @@ fn add_sources(loaded: &Loaded, places: &[PathBuf], codes: &mut BTreeMap<u32, Co
         let package = class.name.rsplit_once('/').map_or("", |(package, _)| package);
         let key = (package.to_owned(), class.source_file.clone());
         if !files.contains_key(&key) {
-            files.insert(key.clone(), sources.find(&class.name, &class.source_file)?);
+            let found = sources.find(&class.name, &class.source_file)?;
+            output::spares(&args.output, found.iter().map(|source| &source.file))?;
+            files.insert(key.clone(), found);
         }
         let lines = || code.rows.iter().map(|row| row.1).filter(|&line| line > 0);
         match (&files[&key], lines().min(), lines().max()) {

@@ -14,8 +14,8 @@ use cprof_views::svg::{self, Costs, Picture};
 /// Draws the picture.
 pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     output::spares(&args.output, [&args.part.file].into_iter().chain(&args.diff))?;
-    let mut after = Loaded::new(&args.part, &args.on)?;
-    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on)).transpose()?;
+    let mut after = Loaded::new(&args.part, &args.on, &args.output)?;
+    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on, &args.output)).transpose()?;
     let metric_after = metric(&after, args.metric.as_deref())?;
     let metric_before = before.as_ref().map(|b| metric(b, Some(&metric_after.name))).transpose()?;
     let progress = Progress::start(format!("drawing {}", args.output.display()));

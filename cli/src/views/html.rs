@@ -19,11 +19,12 @@ const MOST_LABELS: usize = 100;
 
 /// Writes the page.
 pub fn html(args: &Html) -> Result<()> {
-    output::spares(&args.output, [&args.part.file].into_iter().chain(&args.diff))?;
-    let mut after = Loaded::new(&args.part, &args.on)?;
+    // Of sources in directories, those that are read are known when they are found.
+    output::spares(&args.output, [&args.part.file].into_iter().chain(&args.diff).chain(&args.source))?;
+    let mut after = Loaded::new(&args.part, &args.on, &args.output)?;
     // The page is made of trees of its own, one for each label.
     after.view.forget_tree();
-    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on)).transpose()?;
+    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on, &args.output)).transpose()?;
     before.iter_mut().for_each(|b| b.view.forget_tree());
     let progress = Progress::start(format!("writing {}", args.output.display()));
     let mut facts = facts(&after, before.as_ref(), args);
@@ -37,7 +38,7 @@ pub fn html(args: &Html) -> Result<()> {
     if let Some(before) = &before {
         add(&mut page, Side::Before, before, &common, &mut facts.notes);
     }
-    codes(&after, &args.source, &mut facts.notes)?.into_iter().for_each(|code| page.add_code(code));
+    codes(&after, args, &mut facts.notes)?.into_iter().for_each(|code| page.add_code(code));
     let mut out = Output::create(&args.output)?;
     page.write(&facts, &mut out).with_context(|| output::cannot(&args.output))?;
     drop(progress);

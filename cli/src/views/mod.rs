@@ -26,17 +26,18 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn new(part: &Part, on: &Processors) -> Result<Loaded> {
+    /// `out` is what will be written.
+    fn new(part: &Part, on: &Processors, out: &Path) -> Result<Loaded> {
         let view = View::load(part, None)?;
         view.tell_if_nothing();
-        let processors = processors(&view, on)?;
+        let processors = processors(&view, on, out)?;
         Ok(Loaded { view, processors })
     }
 
     /// The same part of another file, to be compared with this: its methods have the names that they have in this.
-    fn before(&self, file: &Path, part: &Part, on: &Processors) -> Result<Loaded> {
+    fn before(&self, file: &Path, part: &Part, on: &Processors, out: &Path) -> Result<Loaded> {
         let part = Part { file: file.to_owned(), root: part.root.clone(), thread: part.thread.clone() };
-        let mut before = Loaded::new(&part, on)?;
+        let mut before = Loaded::new(&part, on, out)?;
         let methods = Methods::join(side(&before.view), side(&self.view));
         before.view.symbols.list = methods.renamed(&before.view.symbols, &self.view.symbols);
         Ok(before)
