@@ -41,7 +41,11 @@ pub fn export(args: &Export) -> Result<()> {
     if parquet {
         return parquet::export(view, &args.out, &args.on);
     }
-    let chosen = choose(metrics(&view, &args.on, &args.out)?, args)?;
+    let (all, notes) = metrics(&view, &args.on, &args.out)?;
+    let chosen = choose(all, args)?;
+    if chosen.iter().any(|metric| metric.unit == "cycles") {
+        notes.tell(&view.file);
+    }
     let sheet = Sheet { profile: &view.profile, symbols: &view.symbols, tree: &view.tree, metrics: &chosen };
     let progress = Progress::start(format!("writing {}", args.out.display()));
     let hear = |done| progress.reached(done);

@@ -4,6 +4,7 @@ use crate::args::{Evaluating, Processors};
 use crate::output;
 use crate::report::processor::model;
 use crate::report::view::View;
+use crate::style::Style;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
@@ -12,6 +13,7 @@ use cprof_profile::metrics::{self, Metric};
 use cprof_profile::target::{CycleEstimator, Model};
 use cprof_profile::tree::Tree;
 use std::collections::HashSet;
+use std::io;
 use std::path::Path;
 
 /// A processor with a cache, and what a profile's nodes cost on it.
@@ -30,10 +32,63 @@ pub struct OnProcessor {
     pub notes: Vec<String>,
 }
 
+/// What a reader of cycles must know: each note once, with the columns that it is about.
+#[derive(Default)]
+pub struct Notes(Vec<(String, Vec<String>)>);
+
+/// So many columns are named in a note.
+const NAMED: usize = 4;
+
+impl Notes {
+    /// Of several processors.
+    pub fn of(processors: &[OnProcessor]) -> Notes {
+        let mut notes = Notes::default();
+        processors.iter().for_each(|on| notes.add(on));
+        notes
+    }
+
+    /// Adds a processor's.
+    pub fn add(&mut self, on: &OnProcessor) {
+        let column = on.column();
+        for note in &on.notes {
+            match self.0.iter_mut().find(|(same, _)| same == note) {
+                Some((_, columns)) if columns.contains(&column) => {}
+                Some((_, columns)) => columns.push(column.clone()),
+                None => self.0.push((note.clone(), vec![column.clone()])),
+            }
+        }
+    }
+
+    /// About a profile's columns, one line each.
+    pub fn lines(&self, file: &str) -> Vec<String> {
+        let line = |(note, columns): &(String, Vec<String>)| {
+            let more = columns.len().saturating_sub(NAMED);
+            let named = columns[..columns.len() - more].join(", ");
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("{file}: {named}{more}: {note}")
+        };
+        self.0.iter().map(line).collect()
+    }
+
+    /// Says them on standard error, where a format has no room for them.
+    pub fn tell(&self, file: &str) {
+        let style = Style::of(&io::stderr());
+        self.lines(file).iter().for_each(|line| eprintln!("cprof: {}", style.warning(&format!("note: {line}"))));
+    }
+}
+
+impl OnProcessor {
+    /// The name of its cycles.
+    pub fn column(&self) -> String {
+        metrics::cycles_name(&self.name, self.cache)
+    }
+}
+
 /// Calls, exceptional exits and bytecodes; misses of the caches that were simulated; cycles on each processor that `on`
 /// or the recording names, with each of the caches that `on` names or that were simulated.
-pub fn metrics(view: &View, on: &Processors, out: &Path) -> Result<Vec<Metric>> {
-    Ok(columns(view, &view.tree, &processors(view, on, out)?))
+pub fn metrics(view: &View, on: &Processors, out: &Path) -> Result<(Vec<Metric>, Notes)> {
+    let processors = processors(view, on, out)?;
+    Ok((columns(view, &view.tree, &processors), Notes::of(&processors)))
 }
 
 /// The same of another tree of the view's profile.

@@ -1,7 +1,7 @@
 //! `cprof export --format parquet`: a directory per table, in it a file per run.
 
 use crate::args::Processors;
-use crate::metrics::processors;
+use crate::metrics::{Notes, processors};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::view::View;
@@ -24,7 +24,9 @@ pub fn export(mut view: View, directory: &Path, on: &Processors) -> Result<()> {
             columns.push(Column { metric, target: None, cache: cache.to_string(), nodes: Cow::Borrowed(nodes) });
         }
     }
-    for p in processors(&view, on, directory)? {
+    let processors = processors(&view, on, directory)?;
+    Notes::of(&processors).tell(&view.file);
+    for p in processors {
         let nodes = Cow::Owned(p.nodes.cycles);
         columns.push(Column { metric: "cycles", target: Some(p.name), cache: p.cache.to_string(), nodes });
     }

@@ -371,3 +371,39 @@ fn reports_for_ci() {
     assert_eq!(json["limits"][1]["outcome"], "exceeded");
     assert_eq!((&json["limits"][1]["value"], &json["limits"][1]["baseline"]), (&8.into(), &4.into()));
 }
+
+#[test]
+fn what_makes_numbers_doubtful_is_said_in_every_format() {
+    let folder = Folder::new();
+    let mut profile = demo();
+    profile.run.bounded = true;
+    profile.warnings = (1..=7).map(|n| format!("record {n} is damaged")).collect();
+    let a = folder.profile("a.cprof", &profile);
+    let budget = folder
+        .write("b.toml", "[[budget]]\nmethod = '*'\nlimits = ['cycles[jop,none] > 0', 'cycles[jop,ideal] > 0', 'calls > 0']");
+    let file = a.display();
+    let says = [
+        format!("{file}: cycles[jop,ideal], cycles[jop,none]: contexts were bounded or folded"),
+        format!("{file}: record 1 is damaged"),
+        format!("{file}: record 5 is damaged"),
+        format!("{file}: 2 more warnings; cprof report {file} shows all"),
+    ];
+    let two = ["--target", "jop", "--cache", "ideal", "--cache", "none"];
+    let check = ["check", "--budget", budget.to_str().unwrap(), "--format"];
+    for (arguments, files) in [
+        ([&check[..], &["text"]].concat(), vec![&*a]),
+        ([&check[..], &["junit"]].concat(), vec![&*a]),
+        ([&check[..], &["github"]].concat(), vec![&*a]),
+        ([&check[..], &["json"]].concat(), vec![&*a]),
+        ([&["diff"][..], &two].concat(), vec![&*a, &*a]),
+        ([&["diff", "--format", "json"][..], &two].concat(), vec![&*a, &*a]),
+        ([&["overlap"][..], &two].concat(), vec![&*a, &*a]),
+        ([&["overlap", "--format", "json"][..], &two].concat(), vec![&*a, &*a]),
+    ] {
+        let out = good(&arguments, &files);
+        for says in &says {
+            assert_eq!(out.matches(says).count(), 1, "{arguments:?}: {says}\n{out}");
+        }
+        assert!(!out.contains("record 6"), "{arguments:?}: {out}");
+    }
+}

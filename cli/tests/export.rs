@@ -91,6 +91,33 @@ fn what_is_named_twice_is_a_column_once() {
 }
 
 #[test]
+fn approximate_cycles_are_told() {
+    let profile = Profile::new();
+    let mut bounded = cprof_synthetic::demo().profile(&[]);
+    bounded.run.bounded = true;
+    cprof_profile::file::write(&profile.path("it.cprof"), &bounded).unwrap();
+    let (it, before) = (profile.path("it.cprof"), format!("cprof: note: {}: cycles[", profile.path("it.cprof").display()));
+    let on = ["--target", "jop", "--cache", "ideal", "-o"];
+    for (command, options, tells) in [
+        ("export", &["--format", "pprof"][..], true),
+        ("export", &["--format", "parquet"], true),
+        ("export", &["--format", "collapsed", "--metric", "cycles"], true),
+        ("export", &["--format", "collapsed"], false),
+        ("flamegraph", &[], true),
+        ("flamegraph", &["--metric", "calls"], false),
+    ] {
+        let out = profile.path(&format!("{command}{}", options.join("")));
+        let output = cprof(&[&[command, it.to_str().unwrap()][..], options, &on, &[out.to_str().unwrap()]].concat());
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{options:?}: {told}");
+        match tells {
+            true => assert!(told.starts_with(&before) && told.contains("callers are not always known"), "{options:?}: {told}"),
+            false => assert_eq!(told, "", "{options:?}"),
+        }
+    }
+}
+
+#[test]
 fn every_format_is_written_to_a_file() {
     let profile = Profile::new();
     for format in ["pprof", "collapsed", "callgrind", "speedscope", "chrome", "csv", "json"] {

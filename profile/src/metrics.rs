@@ -49,9 +49,14 @@ pub fn counted(tree: &Tree) -> Vec<Metric> {
     vec![column("calls", "calls", calls), column("exceptional_exits", "exits", exits), column("bytecodes", "bytecodes", own)]
 }
 
+/// `cycles[target,cache]`.
+pub fn cycles_name(target: &str, cache: CacheSpec) -> String {
+    format!("cycles[{target},{cache}]")
+}
+
 /// `cycles[target,cache]` of an evaluation of the tree's profile.
 pub fn cycles(tree: &Tree, target: &str, cache: CacheSpec, nodes: &Columns) -> Metric {
-    Metric { name: format!("cycles[{target},{cache}]"), unit: "cycles", own: tree.sums(nodes.cycles.iter()) }
+    Metric { name: cycles_name(target, cache), unit: "cycles", own: tree.sums(nodes.cycles.iter()) }
 }
 
 /// `entry_misses` and `return_misses` of every method cache that was simulated.

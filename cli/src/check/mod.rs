@@ -5,7 +5,7 @@ mod junit;
 
 use crate::args::{Check, CheckFormat, Part};
 use crate::compare::doubts;
-use crate::metrics::{columns as numbers, evaluated};
+use crate::metrics::{Notes, OnProcessor, columns as numbers, evaluated};
 use crate::output::{self, Output};
 use crate::report::processor::{chosen_cache, model};
 use crate::report::view::View;
@@ -71,20 +71,22 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
         View::load(&Part { file: file.clone(), root: root.clone(), thread: thread.clone() }, None)
     });
     let base = base.transpose()?;
-    let (metrics, columns) = measured(&view, budgets, args)?;
+    let (metrics, columns, cycles) = measured(&view, budgets, args)?;
     let base_measured = base.as_ref().map(|base| measured(base, budgets, args)).transpose()?;
     let baseline = base.as_ref().zip(base_measured.as_ref());
     let verdicts = budget::check(
         budgets,
         (sheet(&view, &metrics), &columns),
-        baseline.map(|(base, (metrics, columns))| (sheet(base, metrics), columns)),
+        baseline.map(|(base, (metrics, columns, _))| (sheet(base, metrics), columns)),
     );
+    let mut notes = doubts(&view, &cycles);
+    notes.extend(baseline.into_iter().flat_map(|(base, (.., cycles))| doubts(base, cycles)));
     let report = Report {
         budget_file: args.budget.display().to_string(),
         profile: &view.file,
         baseline: base.as_ref().map(|base| base.file.as_str()),
         verdicts,
-        notes: [Some(&view), base.as_ref()].into_iter().flatten().flat_map(doubts).collect(),
+        notes,
     };
     let mut out = Output::create(&args.out)?;
     let style = if matches!(out, Output::Standard(_)) { Style::of(&io::stdout()) } else { Style::plain() };
@@ -117,15 +119,18 @@ fn sheet<'a>(view: &'a View, metrics: &'a [Metric]) -> Sheet<'a> {
     Sheet { profile: &view.profile, symbols: &view.symbols, tree: &view.tree, metrics }
 }
 
-/// The profile's numbers, and which of them the budgets mean. Cycles are computed on the processors that budgets name.
-fn measured(view: &View, budgets: &[Budget], args: &Check) -> Result<(Vec<Metric>, Columns)> {
+/// The profile's numbers, which of them the budgets mean, and what is to be known of cycles, which are computed on the
+/// processors that budgets name.
+fn measured(view: &View, budgets: &[Budget], args: &Check) -> Result<(Vec<Metric>, Columns, Notes)> {
     let mut metrics = numbers(view, &view.tree, &[]);
+    let mut notes = Notes::default();
     let names: BTreeSet<&String> = budgets.iter().flat_map(|b| b.limits.iter().map(|(limit, _)| &limit.metric)).collect();
     let mut columns = Columns::new();
     for name in names {
         let found = match name.strip_prefix("cycles[").and_then(|rest| rest.strip_suffix(']')) {
-            Some(processor) => on_processor(view, processor, args).map(|metric| {
-                metrics.push(metric);
+            Some(processor) => on_processor(view, processor, args).map(|on| {
+                notes.add(&on);
+                metrics.push(cycles(&view.tree, &on.name, on.cache, &on.nodes));
                 metrics.len() - 1
             }),
             None => find(metrics.iter(), name).map_err(Into::into),
@@ -137,11 +142,11 @@ fn measured(view: &View, budgets: &[Budget], args: &Check) -> Result<(Vec<Metric
         };
         columns.insert(name.clone(), found);
     }
-    Ok((metrics, columns))
+    Ok((metrics, columns, notes))
 }
 
 /// `jop` or `jop,4k/16`.
-fn on_processor(view: &View, processor: &str, args: &Check) -> Result<Metric> {
+fn on_processor(view: &View, processor: &str, args: &Check) -> Result<OnProcessor> {
     let (name, cache) = match processor.split_once(',') {
         Some((name, cache)) => (name, Some(cache.parse::<CacheSpec>()?)),
         None => (processor, None),
@@ -149,6 +154,5 @@ fn on_processor(view: &View, processor: &str, args: &Check) -> Result<Metric> {
     let model = model(name.trim(), &args.how.set)?;
     output::spares(&args.out, &model.paths)?;
     let cache = cache.unwrap_or_else(|| chosen_cache(&view.profile, &model));
-    let evaluated = evaluated(view, &model, cache, &args.how)?;
-    Ok(cycles(&view.tree, &evaluated.name, evaluated.cache, &evaluated.nodes))
+    evaluated(view, &model, cache, &args.how)
 }

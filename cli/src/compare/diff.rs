@@ -69,7 +69,7 @@ impl<'a> Report<'a> {
         }
         let contexts = Fates::count(context_fates.into_iter().skip(1));
         let methods = Fates::count(method_fates.into_iter().flatten());
-        let notes = notes::notes(&loaded.views, &comparison);
+        let notes = notes::notes(loaded, &comparison);
         Ok(Report { loaded, comparison, metric, by: args.by, rows, contexts, methods, notes })
     }
 

@@ -10,7 +10,7 @@ pub use notes::doubts;
 pub use overlap::overlap;
 
 use crate::args::{Processors, Two};
-use crate::metrics::metrics;
+use crate::metrics::{Notes, metrics};
 use crate::progress::Progress;
 use crate::report::view::View;
 use anyhow::{Context, Result};
@@ -23,6 +23,7 @@ use std::path::Path;
 struct Loaded {
     views: [View; 2],
     metrics: [Vec<Metric>; 2],
+    notes: [Notes; 2],
 }
 
 impl Loaded {
@@ -30,8 +31,8 @@ impl Loaded {
         let [before, after] = two.parts();
         let views = [View::load(&before, None)?, View::load(&after, None)?];
         let metrics = |view| metrics(view, on, Path::new("-"));
-        let metrics = [metrics(&views[0])?, metrics(&views[1])?];
-        Ok(Loaded { views, metrics })
+        let [(first, about_first), (second, about_second)] = [metrics(&views[0])?, metrics(&views[1])?];
+        Ok(Loaded { views, metrics: [first, second], notes: [about_first, about_second] })
     }
 
     fn compare(&self) -> Comparison<'_> {

@@ -1,15 +1,18 @@
 //! What a reader of a comparison must know besides the numbers.
 
+use super::Loaded;
+use crate::metrics::Notes;
 use crate::report::view::View;
 use cprof_compare::diff::Comparison;
 use cprof_compare::renumbering::{Renumbered, Unclear};
+use cprof_profile::names::counted;
 use cprof_profile::natives::NotTold;
 
-/// So many names are listed in a note.
+/// So many names are listed in a note, and so many warnings of a profile.
 const LISTED: usize = 5;
 
 /// About a profile's own numbers: why they may not be exact.
-pub fn doubts(view: &View) -> Vec<String> {
+pub fn doubts(view: &View, cycles: &Notes) -> Vec<String> {
     let run = &view.profile.run;
     let file = &view.file;
     let mut notes = Vec::new();
@@ -26,13 +29,25 @@ pub fn doubts(view: &View) -> Vec<String> {
         ));
     }
     notes.extend(NotTold::of(&view.profile).sentence(&view.profile).map(|natives| format!("{file}: {natives}")));
+    notes.extend(cycles.lines(file));
+    let warnings = &view.profile.warnings;
+    notes.extend(warnings.iter().take(LISTED).map(|warning| format!("{file}: {warning}")));
+    let more = warnings.len().saturating_sub(LISTED) as u64;
+    notes.extend((more > 0).then(|| {
+        let more = counted(more, "more warning", "more warnings");
+        format!("{file}: {more}; cprof report {file} shows all")
+    }));
     notes
 }
 
 /// About a comparison.
-pub fn notes(views: &[View; 2], comparison: &Comparison<'_>) -> Vec<String> {
-    let mut notes: Vec<String> = views.iter().flat_map(doubts).collect();
+pub fn notes(loaded: &Loaded, comparison: &Comparison<'_>) -> Vec<String> {
+    let views = &loaded.views;
     let [before, after] = views;
+    let mut notes = doubts(before, &loaded.notes[0]);
+    // Of a profile beside itself once.
+    let of_after = doubts(after, &loaded.notes[1]).into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>();
+    notes.extend(of_after);
     let runs = [&before.profile.run, &after.profile.run];
     for view in views {
         if view.tree.is_empty() {

@@ -47,7 +47,7 @@ pub fn overlap(args: &Overlap) -> Result<()> {
             }
         })
         .collect();
-    let notes = notes::notes(&loaded.views, &comparison);
+    let notes = notes::notes(&loaded, &comparison);
     let stdout = io::stdout();
     let style = Style::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());

@@ -39,7 +39,7 @@ pub fn codes(loaded: &Loaded, args: &Html, notes: &mut Vec<String>) -> Result<Ve
         let charges = charges.with_context(damaged)?;
         let evaluated = Measures { processor: processor.nodes.clone(), ..measures.clone() };
         let choice = Choice { profile, measures: &evaluated, nodes: &nodes, charges: Some(&charges) };
-        let name = format!("cycles[{},{}]", processor.name, processor.cache);
+        let name = processor.column();
         let add = |annotation: Annotation| {
             let method = annotation.method;
             let cycles: Vec<u64> = annotation.rows.iter().map(|r| r.cycles).collect();

@@ -2,7 +2,7 @@
 
 use super::{Loaded, written};
 use crate::args::Flamegraph;
-use crate::metrics::columns;
+use crate::metrics::{Notes, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use anyhow::{Context, Result};
@@ -10,6 +10,7 @@ use cprof_compare::metric::find;
 use cprof_profile::metrics::Metric;
 use cprof_views::forest::Forest;
 use cprof_views::svg::{self, Costs, Picture};
+use std::slice;
 
 /// Draws the picture.
 pub fn flamegraph(args: &Flamegraph) -> Result<()> {
@@ -18,6 +19,10 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on, &args.output)).transpose()?;
     let metric_after = metric(&after, args.metric.as_deref())?;
     let metric_before = before.as_ref().map(|b| metric(b, Some(&metric_after.name))).transpose()?;
+    for loaded in [Some(&after), before.as_ref()].into_iter().flatten() {
+        let drawn = loaded.processors.iter().filter(|on| on.column() == metric_after.name);
+        drawn.for_each(|on| Notes::of(slice::from_ref(on)).tell(&loaded.view.file));
+    }
     let progress = Progress::start(format!("drawing {}", args.output.display()));
     // Call sites are not told apart: a flame graph is of methods.
     let mut forest = Forest::new(false);

@@ -4,7 +4,7 @@ use super::code::codes;
 use super::{Loaded, written};
 use crate::args::Html;
 use crate::date::utc;
-use crate::metrics::columns;
+use crate::metrics::{Notes, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use anyhow::{Context, Result};
@@ -88,10 +88,7 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
             let contexts = thousands(loaded.view.measures.inconsistent as u64);
             facts.notes.push(format!("{}: {contexts} contexts were read between two counters", loaded.view.file));
         }
-        for processor in &loaded.processors {
-            let on = |note: &String| format!("{} with {}: {note}", processor.name, processor.cache);
-            facts.notes.extend(processor.notes.iter().map(on));
-        }
+        facts.notes.extend(Notes::of(&loaded.processors).lines(&loaded.view.file));
     }
     let gap = |g: &cprof_profile::model::Gap| {
         let class = dotted(&g.class);

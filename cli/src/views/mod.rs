@@ -46,7 +46,7 @@ impl Loaded {
     /// The metric that says most: cycles with the processor's own method cache, with another, or else bytecodes.
     fn metric(&self) -> String {
         let own = self.processors.iter().find(|p| p.model.cache() == p.cache).or(self.processors.first());
-        own.map_or_else(|| "bytecodes".to_owned(), |p| format!("cycles[{},{}]", p.name, p.cache))
+        own.map_or_else(|| "bytecodes".to_owned(), OnProcessor::column)
     }
 
     /// What ran, or the file's name.
