@@ -3,12 +3,13 @@
 mod plot;
 
 use crate::args::{Explore, Format};
-use crate::output;
+use crate::output::{self, Output};
 use crate::report::field;
 use crate::report::processor::{cpi, model, percent, ratio};
 use crate::report::view::View;
 use crate::style::Style;
 use crate::table::Table;
+use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{Metrics, Options, evaluate};
@@ -81,6 +82,9 @@ struct Row {
 /// Prints the table, and draws it.
 pub fn explore(args: &Explore) -> Result<()> {
     if let Some(plot) = &args.plot {
+        if plot == Path::new("-") {
+            bail!(Usage("the table goes to standard output; name a file for the plot, as --plot design.svg".to_owned()));
+        }
         output::spares(plot, [&args.part.file].into_iter().chain(&args.matrix))?;
     }
     let view = View::load(&args.part, None)?;
@@ -119,7 +123,10 @@ fn draw(rows: &[Row], view: &View, against: &str, file: &Path) -> Result<()> {
     let bars: Vec<plot::Bar> = rows.iter().map(|r| plot::Bar { label: name(r), speedup: r.speedup }).collect();
     let main = &view.profile.run.main_class;
     let title = if main.is_empty() { view.file.clone() } else { dotted(main) };
-    std::fs::write(file, plot::svg(&title, against, &bars)).with_context(|| format!("cannot write the plot {}", file.display()))
+    let mut out = Output::create(file)?;
+    out.write_all(plot::svg(&title, against, &bars).as_bytes()).with_context(|| output::cannot(file))?;
+    out.finish()?;
+    Ok(())
 }
 
 fn matrix(args: &Explore) -> Result<Matrix> {

@@ -2,7 +2,7 @@
 
 use crate::args::Processors;
 use crate::metrics::{Notes, processors};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::report::view::View;
 use anyhow::{Context, Result};
@@ -10,6 +10,7 @@ use cprof_fleet::{Column, Export, blocks, methods, nodes, run_id, runs};
 use cprof_profile::projections::by_method;
 use std::borrow::Cow;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 /// Adds a profile's tables to those in a directory; those of the same run are replaced.
@@ -52,13 +53,23 @@ pub fn export(mut view: View, directory: &Path, on: &Processors) -> Result<()> {
     };
     let _progress = Progress::start(format!("writing {}", directory.display()));
     let failed = |table: &str| format!("{} cannot be exported to {}", view.file, path(table).display());
-    methods(&export, &rows, open("methods")?).with_context(|| failed("methods"))?.finish()?;
-    blocks(&export, open("blocks")?).with_context(|| failed("blocks"))?.finish()?;
+    // Nothing is put in its place before all is written: until then, what an earlier export wrote stands.
+    let whole = |table: &str, mut out: Output| -> Result<Output> {
+        out.flush().with_context(|| failed(table))?;
+        Ok(out)
+    };
+    let of_methods = whole("methods", methods(&export, &rows, open("methods")?).with_context(|| failed("methods"))?)?;
+    let of_blocks = whole("blocks", blocks(&export, open("blocks")?).with_context(|| failed("blocks"))?)?;
     let both = || format!("{} and {}", failed("nodes"), path("metrics").display());
     let (contexts, metrics) = nodes(&export, open("nodes")?, open("metrics")?).with_context(both)?;
-    contexts.finish()?;
-    metrics.finish()?;
-    // Last: a run that is in this table is in the others.
-    runs(&export, open("runs")?).with_context(|| failed("runs"))?.finish()?;
+    let (contexts, metrics) = (whole("nodes", contexts)?, whole("metrics", metrics)?);
+    let of_runs = whole("runs", runs(&export, open("runs")?).with_context(|| failed("runs"))?)?;
+    // A run that is in this table is whole in the others: it leaves first, and comes last.
+    if let Some(old) = path("runs").canonicalize().ok().filter(|old| old.is_file()) {
+        fs::remove_file(&old).with_context(|| output::cannot(&old))?;
+    }
+    for table in [of_methods, of_blocks, contexts, metrics, of_runs] {
+        table.finish()?;
+    }
     Ok(())
 }

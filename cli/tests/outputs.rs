@@ -91,10 +91,8 @@ fn a_file_that_cannot_be_written_is_named() {
     let exports = formats.map(|format| format!("export a.cprof --format {format}"));
     let others = ["flamegraph a.cprof", "html a.cprof", "merge a.cprof b.cprof", "check a.cprof --budget budget.toml"];
     for line in others.into_iter().map(str::to_owned).chain(exports) {
-        // No file may grow: as on a full disk, nothing is found out before the first byte is written.
-        let mut shell = Command::new("sh");
-        shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_cprof")]);
-        let output = shell.args(line.split_whitespace()).args(["-o", "out"]).current_dir(folder.path()).output().unwrap();
+        // Nothing is found out before the first byte is written.
+        let output = with_room_for(0, folder.path(), &format!("{line} -o out"));
         let error = text(&output.stderr);
         assert!(!output.status.success() && error.contains("File too large"), "{line}: {error}");
         match line.contains("parquet") {
@@ -116,6 +114,48 @@ fn a_file_that_cannot_be_written_is_named() {
     }
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().starts_with(".cprof-")), "{left:?}");
+}
+
+/// As on a full disk: no file may grow beyond so many blocks of 512 bytes.
+fn with_room_for(blocks: u32, folder: &Path, line: &str) -> Output {
+    let mut shell = Command::new("sh");
+    let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+    shell.args(["-c", &limited, "sh", env!("CARGO_BIN_EXE_cprof")]).args(line.split_whitespace()).current_dir(folder);
+    shell.output().unwrap()
+}
+
+#[test]
+fn what_was_written_before_stands_until_all_is_written_anew() {
+    let folder = folder(|_| {});
+    let all = || {
+        let read = |path: std::path::PathBuf| (fs::read(&path).unwrap(), path);
+        let mut files = vec![read(folder.path().join("plot.svg"))];
+        for table in fs::read_dir(folder.path().join("tables")).unwrap() {
+            files.extend(fs::read_dir(table.unwrap().path()).unwrap().map(|file| read(file.unwrap().path())));
+        }
+        files
+    };
+    let (tables, plot) = ("export a.cprof --format parquet -o tables", "explore a.cprof --plot plot.svg");
+    for line in [tables, plot] {
+        assert!(run(folder.path(), line).status.success());
+    }
+    let before = all();
+    assert_eq!(before.len(), 6);
+    let sizes: Vec<usize> = before.iter().map(|(bytes, _)| bytes.len()).collect();
+    let mut failures = 0;
+    // The first tables fit, later ones do not.
+    for blocks in 0..=*sizes.iter().max().unwrap() as u32 / 512 {
+        for line in [&format!("{tables} --root demo.Main.work"), plot] {
+            if !with_room_for(blocks, folder.path(), line).status.success() {
+                failures += 1;
+                assert!(all() == before, "{line}, {blocks}");
+            } else if line != plot {
+                // What went well once is restored.
+                assert!(run(folder.path(), tables).status.success());
+            }
+        }
+    }
+    assert!(failures > 4, "{sizes:?}");
 }
 
 #[test]

@@ -36,6 +36,7 @@ fn wrong_options_end_with_2() {
         ("export a.cprof --format csv -o a.cprof", "a.cprof is read, and would be written over"),
         ("flamegraph missing.cprof --diff a.cprof -o a.cprof", "a.cprof is read, and would be written over"),
         ("html a.cprof -o ./a.cprof", "a.cprof is read, and would be written over"),
+        ("explore missing.cprof --plot -", "name a file for the plot"),
         ("explore a.cprof --plot a.cprof", "a.cprof is read, and would be written over"),
         ("explore missing.cprof --matrix budget.toml --plot budget.toml", "budget.toml is read, and would be written over"),
         ("check a.cprof --budget budget.toml -o a.cprof", "a.cprof is read, and would be written over"),
