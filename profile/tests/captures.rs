@@ -69,6 +69,26 @@ fn frames_from_before_counting_are_passed_over_and_strange_ones_reported() {
 }
 
 #[test]
+fn contexts_of_methods_that_the_class_log_lost_are_told_together() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    for &id in &ids[..2] {
+        let lost = r.arena.node(tree, tree, id, 0, &[1]);
+        r.arena.node(tree, lost, ids[2], 0, &[1]);
+    }
+    let torn = r.log.len() - 1;
+    r.log.truncate(torn);
+    let profile = r.profile(&[]);
+    assert_eq!(profile.nodes.method, [special::ROOT]);
+    let says = [
+        format!("the last {torn} bytes of the class log are damaged and were ignored"),
+        "2 contexts were left out: their callers were left out".to_owned(),
+        "2 contexts were left out: their methods are not in the class log".to_owned(),
+    ];
+    assert_eq!(profile.warnings, says);
+}
+
+#[test]
 fn a_caller_in_another_tree_is_none() {
     let (mut r, ids) = chain();
     let one = r.arena.tree("one", 0, 1);

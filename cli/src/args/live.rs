@@ -133,7 +133,10 @@ pub struct Top {
 The profile holds everything up to the moment of death. Methods that were active then may be off by one execution. The recording
 stays where it is until cprof clean removes it.
 
-Exit code: 0; 1 when there is nothing to recover, the recording is damaged, or the file cannot be written; 2 for wrong options.")]
+Of a recording that is damaged in part, as one whose class log was cut off, the rest is written; warnings say what was left out.
+
+Exit code: 0, also when something was left out; 1 when there is nothing to recover, the beginning of the recording is damaged or nothing is
+left of it, or the file cannot be written; 2 for wrong options.")]
 pub struct Recover {
     /// The process id that the JVM had, or the recording's directory
     #[arg(value_name = "PID|DIR")]

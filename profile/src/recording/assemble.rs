@@ -8,6 +8,7 @@ use crate::file::{self, WriteError};
 use crate::flow::{Block, Edge, EdgeKind, Flow};
 use crate::leb128;
 use crate::model::{Class, Counters, Departure, Gap, Method, Nodes, Profile, RunFacts, Thread, special};
+use crate::names::counted;
 use cprof_instrument::Planner;
 use cprof_instrument::abi::{flags, kind};
 use cprof_instrument::classfile::ClassFile;
@@ -82,7 +83,8 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
     }
     let mut misfits: Vec<_> = misfits.into_iter().collect();
     misfits.sort();
-    profile.warnings.extend(misfits.into_iter().map(|(what, nodes)| format!("{nodes} contexts were left out: {what}")));
+    let left_out = |nodes| counted(nodes, "context was left out", "contexts were left out");
+    profile.warnings.extend(misfits.into_iter().map(|(what, nodes)| format!("{}: {what}", left_out(nodes))));
     profile
 }
 
@@ -209,7 +211,7 @@ impl<'a> Assembly<'_, 'a> {
 
     /// The method's flow as the weaver planned it, or why the node cannot be used.
     fn describe(&mut self, id: u32, counters: usize) -> Result<(usize, usize, Flow), String> {
-        let (at, m) = self.log.method(id).ok_or_else(|| format!("method id {id} is not in the class log"))?;
+        let (at, m) = self.log.method(id).ok_or("their methods are not in the class log")?;
         let class = &self.log.classes[at];
         let parsed = self.hierarchy.parsed[at].as_ref();
         let flow =
