@@ -47,6 +47,10 @@ const INLINE_LESS: (&str, isize, isize) = ("InlineSmallCode", 3, 5);
 const ARCHIVING: &[(&str, Option<&str>)] =
     &[("ArchiveClassesAtExit", None), ("AOTCacheOutput", None), ("AOTMode", Some("record"))];
 
+/// The same by `jcmd VM.cds dynamic_dump`; a flag of type bool. JDK 25 aborts in `GrowableBitMap::truncate`, JDK 17, after a detach, in
+/// `adjust_lambda_proxy_class_dictionary`.
+const ARCHIVING_ON_REQUEST: &str = "RecordDynamicDumpInfo";
+
 /// `vmIntrinsics` names are added to this flag (a `ccstrlist`).
 const DISABLED: &str = "DisableIntrinsic";
 
@@ -97,6 +101,11 @@ pub fn refuse_archiving(vm: *mut JavaVM) -> Result<(), String> {
                 "this JVM writes an archive of its classes at its end (-XX:{name}={value}), and would crash then; profile a run without that option"
             ));
         }
+    }
+    if table.is_set(ARCHIVING_ON_REQUEST) {
+        return Err(format!(
+            "this JVM is to write an archive of its classes on request (-XX:+{ARCHIVING_ON_REQUEST}), and would crash then; profile a run without that option"
+        ));
     }
     Ok(())
 }
@@ -202,6 +211,11 @@ impl Table {
             let text = *value.cast::<*const c_char>();
             (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
         }
+    }
+
+    fn is_set(&self, name: &str) -> bool {
+        // SAFETY: only ARCHIVING_ON_REQUEST is asked for, one byte (globals.hpp).
+        self.find_flag(name).is_some_and(|(value, _)| unsafe { *value != 0 })
     }
 
     fn set_bool(&self, name: &str, value: bool) -> bool {

@@ -209,9 +209,7 @@ unsafe extern "C" fn vm_init(_env: *mut RawEnv, jni: *mut JNIEnv, thread: jthrea
         });
         room::end(&agent.arena);
         if bound != Ok(true) {
-            message(
-                "the runtime's native methods are not found: the calling context tree cannot grow beyond its first megabytes",
-            );
+            message("the runtime's native methods are not found: the calling context tree cannot grow any more");
         }
         Some(())
     });

@@ -9,7 +9,7 @@ use crate::{contained, faults, threads};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The runtime waits so long at most, once per step of the arena.
+/// The runtime waits some of that, once per step of the arena, and as long as the step takes.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Begins to look for wishes.

@@ -1,6 +1,7 @@
 //! What is asked of an agent in a running JVM, as the text after the library's path, and its answer, a file of `key: value` lines.
 
 use crate::faults;
+use cprof_profile::file::beyond_standard_streams;
 use std::fmt::Display;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -80,7 +81,8 @@ impl Reply {
     /// The file exists, a link included, or cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         faults::io("reply write")?;
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)?;
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)?;
+        let mut file = beyond_standard_streams(file)?;
         file.write_all(self.0.as_bytes()).inspect_err(|_| {
             // Best effort: half an answer would pass for one.
             let _ = fs::remove_file(path);

@@ -5,6 +5,7 @@ use crate::args::Run;
 use crate::live;
 use crate::output;
 use crate::report;
+use crate::signals;
 use crate::style::Style;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
@@ -49,8 +50,8 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     option.push(options.text());
 
     // Handlers first: a signal that comes while the JVM is being started must reach it, not end us.
-    let mut signals =
-        Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]).context("setting up how signals are passed on")?;
+    let passed_on = signals::heeded(&[SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]);
+    let mut signals = Signals::new(passed_on).context("setting up how signals are passed on")?;
     let mut command = Command::new(java);
     // The launcher makes the main thread's stack before the agent is loaded. The user's own -Xss comes later and wins.
     command.args([option.as_os_str(), OsStr::new(MAIN_STACK)]);

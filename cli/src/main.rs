@@ -17,6 +17,7 @@ mod output;
 mod parquet;
 mod progress;
 mod report;
+mod signals;
 mod style;
 mod table;
 mod targets;

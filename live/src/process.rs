@@ -22,6 +22,13 @@ pub struct Process {
     handled_signals: u64,
 }
 
+/// Whether a process has ended and only waits for its parent to hear of it. (The first thread alone may have ended, too.)
+fn is_over(stat: &str, status: &str) -> bool {
+    let state = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().next());
+    let last = status.lines().any(|line| line.split_whitespace().eq(["Threads:", "1"]));
+    matches!(state, Some("Z" | "X")) && last
+}
+
 impl Process {
     /// Looks a process up.
     ///
@@ -32,6 +39,9 @@ impl Process {
         let gone = |e: io::Error| if e.raw_os_error() == Some(libc_esrch()) { io::ErrorKind::NotFound.into() } else { e };
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).map_err(gone)?;
         let status = fs::read_to_string(format!("/proc/{pid}/status")).map_err(gone)?;
+        if is_over(&stat, &status) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         Process::parse(pid, &stat, &status).ok_or_else(|| io::Error::other(format!("/proc/{pid}/status cannot be understood")))
     }
 
@@ -120,6 +130,18 @@ pub fn same_file(a: &std::path::Path, b: &std::path::Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_nobody_has_waited_for_is_over() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let begin = std::time::Instant::now();
+        while Process::find(child.id()).is_ok() {
+            assert!(begin.elapsed() < std::time::Duration::from_secs(60), "it is there");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert_eq!(Process::find(child.id()).unwrap_err().kind(), io::ErrorKind::NotFound);
+        child.wait().unwrap();
+    }
 
     #[test]
     fn names_with_parentheses_and_containers() {

@@ -4,6 +4,7 @@ use super::{now_ms, out_path, size, which, wrote};
 use crate::agent::{self, Options};
 use crate::args::{Attach, Detach};
 use crate::output::{self, Output};
+use crate::signals;
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::hotspot::attach::{AttachError, load};
@@ -17,6 +18,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fmt;
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -50,8 +52,10 @@ pub fn attach(args: &Attach) -> Result<()> {
     // Who writes finds out at the end: this command, or, without --for, the JVM, which may see other files.
     let seen = |path: &Path| if args.time.is_some() { path.to_owned() } else { target.jvm.process.path(&path.to_string_lossy()) };
     output::has_place(&out, seen)?;
+    let before = identity(&out);
+    let written = || identity(&out).is_some_and(|now| Some(now) != before);
     // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).context("setting up what an interrupt does")?;
+    let mut signals = Signals::new(signals::heeded(&[SIGHUP, SIGINT, SIGTERM])).context("setting up what an interrupt does")?;
     let reply = target.send(options)?;
     tell(format_args!("attached to JVM {}{}", args.pid, covered(&reply)));
     let Some(time) = args.time else {
@@ -61,15 +65,28 @@ pub fn attach(args: &Attach) -> Result<()> {
     };
     wait(time, &mut signals, &target.jvm.process);
     if !target.jvm.process.is_alive() {
-        if !out.exists() {
+        if !written() {
             bail!("JVM {} ended before the time was up, and wrote no profile; see: cprof list --stale", args.pid);
         }
         tell(format_args!("JVM {} ended before the time was up; it wrote {}", args.pid, out.display()));
         return Ok(());
     }
-    let bytes = target.fetch("detach", &out)?;
+    let bytes = match target.fetch("detach", &out) {
+        // It was ending, and has done what it does then.
+        Err(_) if !target.jvm.process.is_alive() && written() => {
+            tell(format_args!("JVM {} ended when the time was up; it wrote {}", args.pid, out.display()));
+            return Ok(());
+        }
+        fetched => fetched?,
+    };
     tell(format_args!("detached; {}", wrote(&out, &size(bytes))));
     Ok(())
+}
+
+/// What is another when a file was written anew: a profile takes the place of an older one.
+fn identity(file: &Path) -> Option<(u64, u64, i64, i64)> {
+    let facts = file.metadata().ok()?;
+    Some((facts.dev(), facts.ino(), facts.mtime(), facts.mtime_nsec()))
 }
 
 /// Has the agent write the profile and detach.

@@ -435,6 +435,7 @@ impl Capture {
     }
 
     fn add(&mut self, counters: &mut Unpacked, other: &Capture, sign: i64) {
+        self.lost_calls = self.lost_calls.wrapping_add_signed(sign * other.lost_calls as i64);
         let mut rows = Reading::new(other);
         for (i, reference) in other.reference.iter().enumerate() {
             let theirs = rows.next();

@@ -12,6 +12,8 @@ final class CProfMemory {
     private static final int FIRST_CHUNK = 4096, LAST_CHUNK = 256 * 1024;
     /** As in abi.rs. */
     private static final long WANTED_NOBODY = -1;
+    /** Nanoseconds to wait for the agent's thread, which has none of the processor where a real-time thread has all of it. */
+    private static final long PATIENCE = 5_000_000_000L;
 
     private CProfMemory() {}
 
@@ -58,14 +60,18 @@ final class CProfMemory {
     /** Makes at least that many bytes usable; false when that cannot be. As long as no native method is bound, a thread of the agent's sees what is wanted. */
     @Hidden private static boolean grow(Unsafe u, long top) {
         if (bound) return grow0(top);
+        long begin = System.nanoTime();
         long wanted;
         do {
             wanted = u.getLongVolatile(null, header(WANTED));
-            if (wanted == WANTED_NOBODY) return bound && grow0(top);
+            if (wanted == WANTED_NOBODY || System.nanoTime() - begin > PATIENCE) return bound && grow0(top);
         } while (wanted != WANTED_NOTHING || !u.compareAndSetLong(null, header(WANTED), WANTED_NOTHING, top));
-        do {
-            wanted = u.getLongVolatile(null, header(WANTED));
-        } while (wanted == top);
+        while (u.getLongVolatile(null, header(WANTED)) == top) {
+            if (System.nanoTime() - begin > PATIENCE) {
+                // It gets no processor, and would not the next time.
+                u.compareAndSetLong(null, header(WANTED), top, WANTED_NOBODY);
+            }
+        }
         return u.getLongVolatile(null, header(LIMIT)) >= top || bound && grow0(top);
     }
 

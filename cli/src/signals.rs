@@ -1,0 +1,27 @@
+//! Signals that this process was told to ignore.
+
+/// Those of `signals` that were not being ignored when this process was started: who wrote `nohup` before a command wants it to go on, and so does the
+/// program that it runs, which inherits what is ignored but no handlers (execve(2)).
+pub fn heeded(signals: &[i32]) -> Vec<i32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = ignored(&status);
+    signals.iter().copied().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
+}
+
+/// `SigIgn` of `/proc/<pid>/status`: a bit for each signal, the lowest for number 1.
+fn ignored(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mask_is_of_signals_from_one_on() {
+        let status = "SigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\nSigCgt:\t0000000180000000\n";
+        assert_eq!(ignored(status), 1 << (signal_hook::consts::SIGHUP - 1) | 1 << (signal_hook::consts::SIGPIPE - 1));
+        assert_eq!(ignored(""), 0);
+    }
+}
