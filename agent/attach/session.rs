@@ -205,12 +205,14 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         }
         let loader = jvmti.class_loader(class).map_err(|e| e.to_string())?;
         if loader.is_null() || agent.classes.asks(jni, loader) {
+            agent.classes.set_awaited(class, true);
             classes.push(class);
         } else {
             agent.classes.not_covered(&name, "its class loader does not find cprof's runtime class");
         }
     }
     let outcome = retransform::all(jvmti, &classes);
+    classes.iter().for_each(|&class| agent.classes.set_awaited(class, false));
     if outcome.no_memory {
         return Err("the JVM has no memory for the woven classes; its metaspace may be full: give it more with -XX:MaxMetaspaceSize=, or have \
                     fewer classes woven with include="
@@ -221,6 +223,7 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     }
     for (class, error) in outcome.refused {
         let name = jvmti.class_signature(class).unwrap_or_default();
+        agent.classes.refused(class);
         agent
             .classes
             .not_covered(class_name(&name), &format!("the JVM refuses the woven class: {}", refusal(jvmti, class, error)));

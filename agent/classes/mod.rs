@@ -29,6 +29,8 @@ use std::sync::{Arc, Mutex};
 
 /// Tags of class objects of hidden classes begin here; smaller ones are loaders'.
 const FIRST_CLASS_TAG: i64 = 1 << 32;
+/// The tag of classes that are about to be retransformed; no loader has it.
+const AWAITED_TAG: i64 = FIRST_CLASS_TAG - 1;
 
 /// At launch nothing can be counted without these: they hold what woven code calls, where contexts are kept, and where counting begins.
 const ESSENTIAL: [&str; 3] = ["java/lang/Object", "java/lang/Thread", "java/lang/System"];
@@ -212,7 +214,8 @@ impl Classes {
     /// links it holds a lock on it: its loader is not asked now, which might wait for another that waits for the class.
     pub fn is_news(&self, class: jclass) -> Option<String> {
         let sight = self.sight.as_ref()?;
-        if self.entry_of(class).is_some() || !self.jvmti.is_modifiable(class) {
+        let awaited = self.jvmti.tag(class).is_ok_and(|tag| tag == AWAITED_TAG);
+        if awaited || self.entry_of(class).is_some() || !self.jvmti.is_modifiable(class) {
             return None;
         }
         let name = self.jvmti.class_name(class).filter(|name| !runtime::is_own(name))?;
@@ -225,6 +228,20 @@ impl Classes {
             );
         }
         seen.then_some(name)
+    }
+
+    /// In a running JVM: this class will be retransformed with others, or has been. To do that the VM links it, which is no news then; JDK 25 does so
+    /// before it reads the code, and would have it woven twice.
+    pub fn set_awaited(&self, class: jclass, awaited: bool) {
+        // An error: it is woven alone if it was not linked.
+        let _ = self.jvmti.set_tag(class, if awaited { AWAITED_TAG } else { 0 });
+    }
+
+    /// The VM has not taken a class's woven code.
+    pub fn refused(&self, class: jclass) {
+        if let Some(key) = self.key_of(class) {
+            crate::lock(&self.known).by_name.remove(&key);
+        }
     }
 
     /// The VM has defined a hidden class: from here on its frames are recognised.
@@ -436,9 +453,13 @@ impl Classes {
         if tag >= FIRST_CLASS_TAG {
             return EntryId::try_from(tag - FIRST_CLASS_TAG).ok();
         }
+        let key = self.key_of(class)?;
+        crate::lock(&self.known).by_name.get(&key).copied()
+    }
+
+    fn key_of(&self, class: jclass) -> Option<(i64, Box<str>)> {
         let loader = self.jvmti.class_loader(class).ok()?;
         let tag = if loader.is_null() { 0 } else { self.jvmti.tag(loader).ok().filter(|&tag| tag != 0)? };
-        let name = self.jvmti.class_name(class)?;
-        crate::lock(&self.known).by_name.get(&(tag, name.into())).copied()
+        Some((tag, self.jvmti.class_name(class)?.into()))
     }
 }

@@ -294,6 +294,32 @@ fn a_class_that_cannot_be_linked_stays_woven_and_harms_nobody() {
     }
 }
 
+/// The VM links a class to retransform it; that is not the moment to weave it once more.
+#[test]
+fn a_class_that_was_not_linked_when_cprof_came_is_counted_once() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("attach-not-linked-{}", bench.jdk.feature));
+        let out = directory.join("round.cprof");
+        let attach = format!("out={}", out.display());
+        let mut java = bench.jdk.command("java");
+        java.args(["-Xmx128m", "-cp", &bench.built.class_path, "Unlinked"]);
+        let mut running = Running::start(java, &directory);
+        assert_eq!(running.ask("load"), "load");
+        assert_ok(&running.command(&attach));
+        let left = running.command("command=detach");
+        assert_ok(&left);
+        assert_eq!(left.get("not_restored"), None, "it was not changed, as it cannot be linked: {left:?}");
+        assert_eq!(running.ask("complete"), "complete");
+        assert_ok(&running.command(&attach));
+        assert_eq!(running.ask("1000"), "1001");
+        assert_ok(&running.command("command=detach"));
+        let tree = Report::read(&out).tree;
+        let counts = ["either(I)LUnlinked$Base;", "applyAsInt(I)I"].map(|m| tree.of_method(&format!("Unlinked$Needy.{m}")).calls);
+        assert_eq!(counts, [1000, 1], "JDK {}", bench.jdk.feature);
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}
+
 #[test]
 fn a_system_loader_that_holds_its_lock_is_not_asked_while_threads_stand_still() {
     for bench in run::benches() {
