@@ -85,6 +85,9 @@ pub fn benches_with(libraries: &Libraries) -> Vec<Bench> {
     benches.into_iter().map(with_libraries).collect()
 }
 
+/// More than the oracle takes for any programs; if it is slow only, its last try has no limit.
+const ORACLE_SECONDS: u32 = 300;
+
 impl Bench {
     /// A `java` command for the programs; `main` and arguments are still to come.
     pub fn java(&self, flags: &[&str]) -> Command {
@@ -116,7 +119,11 @@ impl Bench {
             let unfinished = kept.with_extension(format!("unfinished-{}", build::unique()));
             let mut java = self.java(flags);
             java.arg(agent(&self.built.oracle, programs, &unfinished, ""));
-            let ending = self.start(java, programs);
+            // HotSpot may stop for good with a breakpoint on every bytecode: on JDK 25 all carriers of virtual threads waited for monitors, whose owners
+            // had no carrier (seen once).
+            let hung = |ending: &Ending| ending.code == 128 + libc::SIGKILL;
+            let patient = (0..2).map(|_| self.start(within(&java, ORACLE_SECONDS), programs)).find(|ending| !hung(ending));
+            let ending = patient.unwrap_or_else(|| self.start(java, programs));
             assert_eq!(ending.code, exit(programs), "the oracle on JDK {}: {}", self.jdk.feature, ending.stderr);
             std::fs::rename(&unfinished, &kept).or_fail(kept.display());
         }
@@ -131,6 +138,19 @@ impl Bench {
         assert!(out.exists(), "no profile was written; exit {}, stderr: {}", ending.code, ending.stderr);
         (Report::read(out), ending)
     }
+}
+
+/// A command that is killed when it takes longer.
+fn within(command: &Command, seconds: u32) -> Command {
+    let mut limited = Command::new("timeout");
+    limited.args(["-s", "KILL", &seconds.to_string()]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    limited
 }
 
 /// `-agentpath:LIBRARY=root=…,out=OUT` and more.
