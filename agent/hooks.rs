@@ -91,11 +91,11 @@ unsafe extern "C" fn class_prepare(_env: *mut RawEnv, jni: *mut JNIEnv, thread: 
         faults::pass("class prepare");
         // SAFETY: jni is this callback's.
         let jni = unsafe { Jni::new(jni) }?;
-        if let Some(name) = agent.classes.has_waited(class).or_else(|| agent.classes.is_news(class)) {
+        if agent.classes.has_waited(class) || agent.classes.is_news(class).is_some() {
             // JFR runs Java code when its events change.
             let muted = Muted::thread(jni, thread, agent.contexts, &agent.arena);
             if let Err(error) = agent.jvmti.retransform(&[class]) {
-                agent.classes.not_covered(&name, &format!("the JVM refuses the woven class: {error}"));
+                agent.classes.refused(class, &error.to_string());
             }
             drop(muted);
         }

@@ -25,7 +25,7 @@ pub fn begin(arena: &Arc<Arena>) {
             }
             Ok(())
         });
-        looking.take_wishes(false);
+        end(&looking);
     });
     if !started {
         end(arena);

@@ -170,6 +170,7 @@ mod tests {
             ("NODES", header::NODES),
             ("WANTED", header::WANTED),
             ("WANTED_NOTHING", wanted::NOTHING),
+            ("WANTED_NOBODY", wanted::NOBODY),
             ("HIT", header::HIT),
             ("FREE_LISTS", header::FREE_LISTS),
             ("FREE_TREES", header::FREE_TREES),

@@ -8,7 +8,7 @@ use crate::classes::Classes;
 use crate::contexts::{Contexts, Slots};
 use crate::flags::{self, Switched};
 use crate::jni::Jni;
-use crate::jvmti::{Error, Jvmti, MethodId, class_name};
+use crate::jvmti::{Error, Jvmti, MethodId};
 use crate::turn::Turn;
 use crate::{Agent, contained, facts, faults, feature, hooks, memory, message, now_ms, recording, refusals, runtime};
 use cprof_profile::options::{self, Options};
@@ -222,11 +222,7 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         *crate::lock(&attached.before) = frames::obsolete(agent, jni);
     }
     for (class, error) in outcome.refused {
-        let name = jvmti.class_signature(class).unwrap_or_default();
-        agent.classes.refused(class);
-        agent
-            .classes
-            .not_covered(class_name(&name), &format!("the JVM refuses the woven class: {}", refusal(jvmti, class, error)));
+        agent.classes.refused(class, &refusal(jvmti, class, error));
     }
     if let Some(attached) = &agent.attached {
         classes.iter().for_each(|&class| attached.clear_intrinsics(agent, class));
@@ -387,9 +383,9 @@ fn restore(agent: &Agent, reply: &mut Reply) -> Result<bool, String> {
     let woven: Vec<jclass> = loaded.into_iter().filter(is_woven).collect();
     let outcome = retransform::all(jvmti, &woven);
     reply.put("restored_classes", woven.len() - outcome.refused.len()).put("pause_ms", outcome.longest.as_millis());
-    for (class, error) in &outcome.refused {
-        let name = jvmti.class_signature(*class).unwrap_or_default();
-        reply.put("not_restored", format!("{}: {}", class_name(&name), refusal(jvmti, *class, *error)));
+    for &(class, error) in &outcome.refused {
+        let name = jvmti.class_name(class).unwrap_or_default();
+        reply.put("not_restored", format!("{name}: {}", refusal(jvmti, class, error)));
     }
     Ok(outcome.refused.iter().all(|&(class, _)| !jvmti.is_linked(class)))
 }

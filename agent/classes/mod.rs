@@ -189,10 +189,9 @@ impl Classes {
         self.weave(jni, loader, bytes, if loading { Coming::Loaded } else { Coming::Changed }).0
     }
 
-    /// The name of a class that was not woven when it was loaded because it is to be woven now.
-    pub fn has_waited(&self, class: jclass) -> Option<String> {
-        let name = self.events.any_waits().then(|| self.jvmti.class_name(class))??;
-        self.events.has_waited(&name).then_some(name)
+    /// Whether a class was not woven when it was loaded because it is to be woven now.
+    pub fn has_waited(&self, class: jclass) -> bool {
+        self.events.any_waits() && self.jvmti.class_name(class).is_some_and(|name| self.events.has_waited(&name))
     }
 
     /// A hidden class. Answers the bytes to use instead, and the entry to pass to [`Classes::defined_hidden`].
@@ -210,9 +209,9 @@ impl Classes {
         &self.in_hook
     }
 
-    /// In a running JVM: the name of a class that nobody has seen, since it was being loaded when cprof came, and that can be woven. The thread that
+    /// In a running JVM: whether nobody has seen a class, since it was being loaded when cprof came, and it can be woven. The thread that
     /// links it holds a lock on it: its loader is not asked now, which might wait for another that waits for the class.
-    pub fn is_news(&self, class: jclass) -> Option<String> {
+    pub fn is_news(&self, class: jclass) -> Option<()> {
         let sight = self.sight.as_ref()?;
         let awaited = self.jvmti.tag(class).is_ok_and(|tag| tag == AWAITED_TAG);
         if awaited || self.entry_of(class).is_some() || !self.jvmti.is_modifiable(class) {
@@ -227,7 +226,7 @@ impl Classes {
                 "it was being loaded when cprof came, and its class loader is not known to find cprof's runtime class",
             );
         }
-        seen.then_some(name)
+        seen.then_some(())
     }
 
     /// In a running JVM: this class will be retransformed with others, or has been. To do that the VM links it, which is no news then; JDK 25 does so
@@ -237,11 +236,13 @@ impl Classes {
         let _ = self.jvmti.set_tag(class, if awaited { AWAITED_TAG } else { 0 });
     }
 
-    /// The VM has not taken a class's woven code.
-    pub fn refused(&self, class: jclass) {
+    /// The VM has not taken a class's woven code. `why`: what it says.
+    pub fn refused(&self, class: jclass, why: &str) {
         if let Some(key) = self.key_of(class) {
             crate::lock(&self.known).by_name.remove(&key);
         }
+        let name = self.jvmti.class_name(class).unwrap_or_default();
+        self.not_covered(&name, &format!("the JVM refuses the woven class: {why}"));
     }
 
     /// The VM has defined a hidden class: from here on its frames are recognised.

@@ -13,7 +13,7 @@ use cprof_profile::metrics::{self, Metric};
 use cprof_profile::target::{CycleEstimator, Model};
 use cprof_profile::tree::Tree;
 use std::collections::HashSet;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 /// A processor with a cache, and what a profile's nodes cost on it.
@@ -74,8 +74,7 @@ impl Notes {
     pub fn tell(&self, file: &str) {
         let style = Style::of(&io::stderr());
         for line in self.lines(file) {
-            // Nobody may read it; what is written is the same.
-            let _ = writeln!(io::stderr(), "cprof: {}", style.warning(&format!("note: {line}")));
+            output::tell(format_args!("{}", style.warning(&format!("note: {line}"))));
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_profile::file::way_out;
+use std::fmt;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -36,6 +37,11 @@ pub fn spares<'f>(out: &Path, read: impl IntoIterator<Item = &'f PathBuf>) -> Re
         }
         None => Ok(()),
     }
+}
+
+/// Says on standard error what was done or is to be known. Whether anybody reads it changes nothing: the command goes on.
+pub fn tell(what: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "cprof: {what}");
 }
 
 /// The whole path of a file, as somebody with another working directory must name it; links are not followed.

@@ -144,7 +144,7 @@ pub mod wanted {
     /// The runtime may wish.
     pub const NOTHING: u64 = 0;
     /// Nobody would see a wish.
-    pub const NOBODY: u64 = u64::MAX;
+    pub const NOBODY: u64 = 1;
 }
 
 /// Bits of [`header::FLAGS`].

@@ -86,7 +86,7 @@ pub fn benches_with(libraries: &Libraries) -> Vec<Bench> {
 }
 
 /// More than the oracle takes for any programs; if it is slow only, its last try has no limit.
-const ORACLE_SECONDS: u32 = 300;
+const ORACLE_SECONDS: &str = "300";
 
 impl Bench {
     /// A `java` command for the programs; `main` and arguments are still to come.
@@ -122,7 +122,12 @@ impl Bench {
             // HotSpot may stop for good with a breakpoint on every bytecode: on JDK 25 all carriers of virtual threads waited for monitors, whose owners
             // had no carrier (seen once).
             let hung = |ending: &Ending| ending.code == 128 + libc::SIGKILL;
-            let patient = (0..2).map(|_| self.start(within(&java, ORACLE_SECONDS), programs)).find(|ending| !hung(ending));
+            let limited = || {
+                let mut timeout = Command::new("timeout");
+                timeout.args(["-s", "KILL", ORACLE_SECONDS]);
+                under(timeout, &java)
+            };
+            let patient = (0..2).map(|_| self.start(limited(), programs)).find(|ending| !hung(ending));
             let ending = patient.unwrap_or_else(|| self.start(java, programs));
             assert_eq!(ending.code, exit(programs), "the oracle on JDK {}: {}", self.jdk.feature, ending.stderr);
             std::fs::rename(&unfinished, &kept).or_fail(kept.display());
@@ -140,17 +145,16 @@ impl Bench {
     }
 }
 
-/// A command that is killed when it takes longer.
-fn within(command: &Command, seconds: u32) -> Command {
-    let mut limited = Command::new("timeout");
-    limited.args(["-s", "KILL", &seconds.to_string()]).arg(command.get_program()).args(command.get_args());
+/// A command under another, which takes it as its last arguments.
+pub fn under(mut other: Command, command: &Command) -> Command {
+    other.arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => limited.env(name, value),
-            None => limited.env_remove(name),
+            Some(value) => other.env(name, value),
+            None => other.env_remove(name),
         };
     }
-    limited
+    other
 }
 
 /// `-agentpath:LIBRARY=root=…,out=OUT` and more.

@@ -23,6 +23,13 @@ fn java(bench: &Bench, agent: Option<&str>, how: &str) -> Command {
     java
 }
 
+/// A program that nobody counts yet, with its arguments, and options of the JVM before it.
+fn start(bench: &Bench, directory: &Path, program: &[&str]) -> Running {
+    let mut java = bench.jdk.command("java");
+    java.args(["-Xmx128m", "-cp", &bench.built.class_path]).args(program);
+    Running::start(java, directory)
+}
+
 /// What these requests cost when the JVM was started with the agent.
 fn launched(bench: &Bench, directory: &Path, how: &str) -> Tree {
     let out = directory.join("launched.cprof");
@@ -159,9 +166,8 @@ fn methods_that_outlive_recordings_leave_nothing_of_them() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("attach-outlived-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
-        let mut java = bench.jdk.command("java");
-        java.args(["-Xmx128m", "-cp", &bench.built.class_path, "Outlived"]).arg(directory.join("large"));
-        let mut running = Running::start(java, &directory);
+        let large = directory.join("large").display().to_string();
+        let mut running = start(&bench, &directory, &["Outlived", &large]);
         for _ in 0..5 {
             assert_ok(&running.command(&format!("out={}", out.display())));
             // The program waits for its next line in a woven method, and does not wake while cprof is away.
@@ -177,9 +183,7 @@ fn methods_that_outlive_recordings_leave_nothing_of_them() {
 
 /// A program that defines a hidden class, whose initialiser takes `patience` milliseconds, or as long as it is told; attached to, and in the middle of it.
 fn defining(bench: &Bench, directory: &Path, patience: u32) -> (Running, String) {
-    let mut java = bench.jdk.command("java");
-    java.args(["-Xmx128m", "-cp", &bench.built.class_path, "Hides"]);
-    let mut running = Running::start(java, directory);
+    let mut running = start(bench, directory, &["Hides"]);
     let attach = format!("root=Hides.requested,out={}", directory.join("round.cprof").display());
     assert_ok(&running.command(&attach));
     assert_eq!(running.ask(&format!("define {patience}")), "begun");
@@ -221,18 +225,12 @@ fn a_hidden_class_that_nobody_can_wait_for_keeps_cprof_from_coming_back() {
     }
 }
 
-fn midway(bench: &Bench, directory: &Path) -> Running {
-    let mut java = bench.jdk.command("java");
-    java.args(["-Xmx128m", "-cp", &bench.built.class_path, "Midway"]);
-    Running::start(java, directory)
-}
-
 #[test]
 fn a_class_that_is_being_loaded_when_cprof_comes_is_counted() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("attach-loading-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
-        let mut running = midway(&bench, &directory);
+        let mut running = start(&bench, &directory, &["Midway"]);
         assert_eq!(running.ask("load"), "loading");
         assert_ok(&running.command(&format!("out={}", out.display())));
         assert_eq!(running.ask("finish"), "loaded");
@@ -249,7 +247,7 @@ fn a_class_that_is_being_loaded_when_cprof_leaves_harms_nobody() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("attach-left-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
-        let mut running = midway(&bench, &directory);
+        let mut running = start(&bench, &directory, &["Midway"]);
         assert_ok(&running.command(&format!("max-memory=64m,out={}", out.display())));
         assert_eq!(running.ask("load"), "loading");
         assert_ok(&running.command("command=detach"));
@@ -272,9 +270,7 @@ fn a_class_that_cannot_be_linked_stays_woven_and_harms_nobody() {
         let directory = build::fresh(&format!("attach-unlinked-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
         let attach = format!("out={}", out.display());
-        let mut java = bench.jdk.command("java");
-        java.args(["-Xmx128m", "-cp", &bench.built.class_path, "Unlinked"]);
-        let mut running = Running::start(java, &directory);
+        let mut running = start(&bench, &directory, &["Unlinked"]);
         assert_ok(&running.command(&attach));
         assert_eq!(running.ask("load"), "load");
         let left = running.command("command=detach");
@@ -301,9 +297,7 @@ fn a_class_that_was_not_linked_when_cprof_came_is_counted_once() {
         let directory = build::fresh(&format!("attach-not-linked-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
         let attach = format!("out={}", out.display());
-        let mut java = bench.jdk.command("java");
-        java.args(["-Xmx128m", "-cp", &bench.built.class_path, "Unlinked"]);
-        let mut running = Running::start(java, &directory);
+        let mut running = start(&bench, &directory, &["Unlinked"]);
         assert_eq!(running.ask("load"), "load");
         assert_ok(&running.command(&attach));
         let left = running.command("command=detach");
@@ -325,10 +319,8 @@ fn a_system_loader_that_holds_its_lock_is_not_asked_while_threads_stand_still() 
     for bench in run::benches() {
         let directory = build::fresh(&format!("attach-loader-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
-        let mut java = bench.jdk.command("java");
         // The VM warns that such a loader does without the archive.
-        java.args(["-Xmx128m", "-Xshare:off", "-Djava.system.class.loader=Slowly", "-cp", &bench.built.class_path, "Slowly"]);
-        let mut running = Running::start(java, &directory);
+        let mut running = start(&bench, &directory, &["-Xshare:off", "-Djava.system.class.loader=Slowly", "Slowly"]);
         for _ in 0..3 {
             assert_ok(&running.command(&format!("root=Slowly.requested,out={}", out.display())));
             assert_eq!(running.ask("100"), "4950");

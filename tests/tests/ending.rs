@@ -55,8 +55,8 @@ fn closed_standard_streams_take_no_files() {
             let out = directory.join("plain.cprof");
             let java = java(&bench, &format!("out={}", out.display()), "Plain");
             let mut shell = Command::new("sh");
-            shell.args(["-c", &format!("exec \"$@\" {closed}"), "sh"]).arg(java.get_program()).args(java.get_args());
-            let ending = end(shell);
+            shell.args(["-c", &format!("exec \"$@\" {closed}"), "sh"]);
+            let ending = end(run::under(shell, &java));
             assert_eq!(ending.code, 7, "JDK {}, {closed}: {ending:?}", bench.jdk.feature);
             assert_only_the_profile(&directory, &out);
             assert_eq!(Report::read(&out).tree.of_method("Plain.fails(I)I").calls, 30, "JDK {}, {closed}", bench.jdk.feature);

@@ -15,11 +15,8 @@ const METHODS: [&str; 3] = ["Plain.fib(I)I", "Plain.fails(I)I", "Plain.main([Lja
 fn with_tmpfs(command: &Command, size: &str, place: &Path) -> Command {
     let script = r#"mount -t tmpfs -o "size=$1" tmpfs "$2" && shift 2 && exec "$@""#;
     let mut within = Command::new("unshare");
-    within.args(["--mount", "sh", "-c", script, "sh", size]).arg(place).arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
-        within.env(name, value);
-    }
-    within
+    within.args(["--mount", "sh", "-c", script, "sh", size]).arg(place);
+    run::under(within, command)
 }
 
 fn java(bench: &Bench, agent: &Path, out: &Path) -> Command {

@@ -3,7 +3,7 @@
 use super::{now_ms, out_path, size, which, wrote};
 use crate::agent::{self, Options};
 use crate::args::{Attach, Detach};
-use crate::output::{self, Output};
+use crate::output::{self, Output, tell};
 use crate::signals;
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
@@ -16,8 +16,7 @@ use cprof_profile::names::thousands;
 use cprof_profile::target::Library;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -83,7 +82,7 @@ pub fn attach(args: &Attach) -> Result<()> {
     Ok(())
 }
 
-/// What is another when a file was written anew: a profile takes the place of an older one.
+/// What is another when a file was written anew: a profile takes the place of an older one. Times alone would not do: those of a file are a server's.
 fn identity(file: &Path) -> Option<(u64, u64, i64, i64)> {
     let facts = file.metadata().ok()?;
     Some((facts.dev(), facts.ino(), facts.mtime(), facts.mtime_nsec()))
@@ -119,11 +118,6 @@ pub fn detach(args: &Detach) -> Result<()> {
     };
     tell(format_args!("detached from JVM {}; {}", args.pid, wrote(&out, &size(bytes))));
     Ok(())
-}
-
-/// Says on standard error what was done in the JVM. Whether anybody reads it changes nothing there: `--for` goes on and detaches.
-fn tell(what: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "cprof: {what}");
 }
 
 /// What file names tell of the recording of a process; of one that is not in shared memory, from now on.

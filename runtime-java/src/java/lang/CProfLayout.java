@@ -31,7 +31,7 @@ final class CProfLayout {
     // ---- mirror of abi.rs; a test compares the numbers ----
 
     static final int TOP = 8, LIMIT = 16, SOFT_LIMIT = 24, LOST = 32, TREES = 40, TREE_COUNT = 44, FLAGS = 48,
-        MAX_NODES = 64, NODES = 72, WANTED = 216, WANTED_NOTHING = 0, HIT = 384, FREE_LISTS = 64, FREE_TREES = 512;
+        MAX_NODES = 64, NODES = 72, WANTED = 216, WANTED_NOTHING = 0, WANTED_NOBODY = 1, HIT = 384, FREE_LISTS = 64, FREE_TREES = 512;
     static final int FLAG_OVERFLOW = 8;
     static final int METHODS = 266_240;
     static final int RESERVE = 4_194_304, CHUNK_ALIGN = 4096, METHOD_COUNTERS = 0x3FFF, CODE_LENGTH = 4;

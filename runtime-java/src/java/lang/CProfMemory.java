@@ -10,8 +10,6 @@ import jdk.internal.vm.annotation.Hidden;
 final class CProfMemory {
     static final int CHUNK_HEADER = 16;
     private static final int FIRST_CHUNK = 4096, LAST_CHUNK = 256 * 1024;
-    /** As in abi.rs. */
-    private static final long WANTED_NOBODY = -1;
     /** Nanoseconds to wait for the agent's thread, which has none of the processor where a real-time thread has all of it. */
     private static final long PATIENCE = 5_000_000_000L;
 
