@@ -131,12 +131,13 @@ unsafe extern "C" fn class_file_load_hook(
         // Before it is asked whether the agent leaves, as the agent says that it leaves before it asks for this.
         let _in_hook = Ongoing::begin(agent.classes.in_hook());
         if agent.is_leaving() {
+            agent.classes.leaves(jni, redefined, bytes);
             retransform::hooked();
             return None;
         }
         let copied = contained(|| {
             faults::pass("class hook");
-            let woven = agent.classes.weave_loaded(jni, loader, name, bytes, redefined.is_null());
+            let woven = agent.classes.weave_loaded(jni, loader, name, bytes, redefined);
             retransform::hooked();
             let copy = |woven: Vec<u8>| agent.jvmti.copy(&woven).map(|copy| (copy, woven.len()));
             woven.map(copy).transpose().map_err(|e| e.to_string())

@@ -1,5 +1,5 @@
-//! What stays in the JVM when the agent leaves: hidden classes cannot be changed back, so those that were woven go on calling the
-//! runtime, which does nothing then. When the agent comes back they count again, under the method ids they have.
+//! What stays in the JVM when the agent leaves: hidden classes cannot be changed back, nor those to which another agent gave woven code, so
+//! they go on calling the runtime, which does nothing then. When the agent comes back they count again, under the method ids they have.
 
 use crate::jni::Jni;
 use crate::jvmti::{Jvmti, MethodId};
@@ -9,8 +9,8 @@ use jni_sys::jobject;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A hidden class that was woven.
-pub struct HiddenClass {
+/// A woven class that cannot be changed back.
+pub struct Lasting {
     /// A weak reference.
     pub class: jobject,
     /// Its number in the class log.
@@ -29,7 +29,7 @@ pub struct WovenFor {
 }
 
 // SAFETY: a weak global reference may be used from any thread (JNI specification, "Global and Local References").
-unsafe impl Send for HiddenClass {}
+unsafe impl Send for Lasting {}
 
 /// A woven method.
 pub struct WovenMethod {
@@ -47,7 +47,7 @@ pub struct WovenMethod {
     pub length: u32,
 }
 
-/// A hidden class that was woven in an earlier run.
+/// One of an earlier run.
 pub struct Leftover {
     /// A weak reference.
     pub class: jobject,
@@ -55,6 +55,8 @@ pub struct Leftover {
     pub name: String,
     /// As in the class log.
     pub loader: String,
+    /// As in the class log.
+    pub hidden: bool,
     /// As in the class log.
     pub bytes: Vec<u8>,
     /// Its woven methods.
@@ -75,7 +77,7 @@ impl Leftover {
     }
 }
 
-// SAFETY: as for HiddenClass.
+// SAFETY: as for Lasting.
 unsafe impl Send for Leftover {}
 
 static LEFT: Mutex<Vec<Leftover>> = Mutex::new(Vec::new());

@@ -193,13 +193,19 @@ fn own_path() -> Option<CString> {
 fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     faults::pass("weave loaded");
     let jvmti = agent.jvmti;
-    let mut classes = Vec::new();
+    let (mut classes, mut left) = (Vec::new(), Vec::new());
     for class in jvmti.loaded_classes().map_err(|e| e.to_string())? {
         let Some(name) = jvmti.class_name(class) else { continue };
+        let modifiable = jvmti.is_modifiable(class);
+        if modifiable && agent.classes.was_left(class) {
+            // It may have its own code again.
+            left.push(class);
+            continue;
+        }
         if runtime::is_own(&name) || agent.classes.entry_of(class).is_some() {
             continue;
         }
-        if !jvmti.is_modifiable(class) {
+        if !modifiable {
             agent.classes.not_covered(&name, "a hidden class that was defined before cprof came");
             continue;
         }
@@ -211,12 +217,19 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
             agent.classes.not_covered(&name, "its class loader does not find cprof's runtime class");
         }
     }
-    let outcome = retransform::all(jvmti, &classes);
+    let outcome = retransform::all(jvmti, &[&*classes, &left].concat());
     classes.iter().for_each(|&class| agent.classes.set_awaited(class, false));
     if outcome.no_memory {
         return Err("the JVM has no memory for the woven classes; its metaspace may be full: give it more with -XX:MaxMetaspaceSize=, or have \
                     fewer classes woven with include="
             .to_owned());
+    }
+    if let Some(class) = agent.classes.strange().first() {
+        return Err(format!(
+            "class {} has code in it that cprof made for an earlier recording, and that another agent kept and put back: it would be counted for other \
+             methods. Have that agent give the class its own code, or start this JVM anew to count again",
+            class.replace('/', ".")
+        ));
     }
     if let Some(attached) = &agent.attached {
         *crate::lock(&attached.before) = frames::obsolete(agent, jni);
@@ -336,7 +349,7 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     let mut writers = HashSet::new();
     match left {
         Ok(left) => {
-            reply.put("hidden_classes_left", left.len());
+            reply.put("hidden_classes_left", left.iter().filter(|left| left.hidden).count());
             writers.extend(left.iter().flat_map(|left| left.method_ids(jvmti, jni)));
             leftovers::keep(left);
         }
@@ -387,7 +400,12 @@ fn restore(agent: &Agent, reply: &mut Reply) -> Result<bool, String> {
         let name = jvmti.class_name(class).unwrap_or_default();
         reply.put("not_restored", format!("{name}: {}", refusal(jvmti, class, error)));
     }
-    Ok(outcome.refused.iter().all(|&(class, _)| !jvmti.is_linked(class)))
+    for name in agent.classes.stay_woven() {
+        reply.put("not_restored", format!("{name}: another agent gave it code that it had kept, with cprof's in it"));
+    }
+    // What is known to stay woven counts into the junk node like what was never linked.
+    let quiet = agent.classes.strange().is_empty();
+    Ok(quiet && outcome.refused.iter().all(|&(class, _)| !jvmti.is_linked(class)))
 }
 
 /// Why the VM does not take other code for a class. It links each before.

@@ -1,8 +1,8 @@
-//! From one attach to the next: hidden classes stay woven when the agent leaves, as nothing can change them back, and are taken over when it
-//! comes again.
+//! From one attach to the next: hidden classes, and those to which another agent gave woven code, stay woven when the agent leaves, as nothing can
+//! change them back, and are taken over when it comes again.
 
 use super::{Classes, EntryId, FIRST_CLASS_TAG};
-use crate::attach::leftovers::{HiddenClass, Leftover, WovenFor, WovenMethod};
+use crate::attach::leftovers::{Lasting, Leftover, WovenFor, WovenMethod};
 use crate::jni::Jni;
 use crate::{faults, lock};
 use cprof_profile::recording::Log;
@@ -13,17 +13,17 @@ impl Classes {
         WovenFor { sites: self.options.sites, caches: self.options.caches }
     }
 
-    /// The hidden classes of this run that are still there: nothing can change them back. `None`: what they are is not known any more.
+    /// The woven classes of this run that nothing can change back and that are still there. `None`: what they are is not known any more.
     pub fn leave(&self, jni: Jni) -> Option<Vec<Leftover>> {
         faults::pass("leftovers");
         let bytes = self.log.records();
         let log = Log::read(&bytes);
-        let hidden = std::mem::take(&mut *lock(&self.hidden));
-        let alive = hidden.into_iter().filter_map(|hidden| {
-            jni.forget(jni.watched(hidden.class)?);
-            Some(hidden)
+        let lasting = std::mem::take(&mut *lock(&self.lasting));
+        let alive = lasting.into_iter().filter_map(|lasting| {
+            jni.forget(jni.watched(lasting.class)?);
+            Some(lasting)
         });
-        let leftovers = alive.map(|HiddenClass { class, entry, woven_for }| {
+        let leftovers = alive.map(|Lasting { class, entry, woven_for }| {
             let logged = log.classes.get(entry as usize)?;
             let methods = logged.methods.iter().map(|&(index, id, level)| {
                 let (counters, leaf, length) = self.arena.method(id);
@@ -33,6 +33,7 @@ impl Classes {
                 class,
                 name: logged.name.to_owned(),
                 loader: logged.loader.to_owned(),
+                hidden: logged.hidden,
                 bytes: logged.bytes.to_vec(),
                 methods: methods.collect(),
                 skipped: logged.skipped.clone(),
@@ -42,7 +43,7 @@ impl Classes {
         leftovers.collect()
     }
 
-    /// Takes over a hidden class of an earlier run: its methods keep their ids.
+    /// Takes over a class of an earlier run: its methods keep their ids.
     pub fn adopt(&self, jni: Jni, left: &Leftover) {
         faults::pass("adopt");
         let Some(class) = jni.watched(left.class) else { return };
@@ -55,7 +56,7 @@ impl Classes {
         self.log.append(&Entry::Class(ClassEntry {
             name: &left.name,
             loader: &left.loader,
-            hidden: true,
+            hidden: left.hidden,
             bytes: &left.bytes,
             methods,
             skipped: left.skipped.clone(),
@@ -63,16 +64,16 @@ impl Classes {
         known.ids.push(ids);
         drop(known);
         if !entered {
-            self.not_covered(&left.name, "a hidden class of an earlier attach for which the method table had no room");
+            self.not_covered(&left.name, "it is of an earlier attach, and the method table had no room for it");
         }
         if left.woven_for != self.weaves_for() {
-            let reason = "a hidden class that was woven for an earlier attach with other options: its call sites (sites=) and returns to \
+            let reason = "it stays woven for an earlier attach with other options: its call sites (sites=) and returns to \
                               it (cache=) are not told apart";
             self.not_covered(&left.name, reason);
         }
         // Without the tag its active frames count whole.
         let _ = self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry));
-        lock(&self.hidden).push(HiddenClass { class: left.class, entry, woven_for: left.woven_for });
+        lock(&self.lasting).push(Lasting { class: left.class, entry, woven_for: left.woven_for });
         jni.forget(class);
     }
 }

@@ -1,5 +1,6 @@
 //! Every class on its way into the VM: woven, numbered, and entered in the class log.
 
+mod kept;
 mod leave;
 mod loaders;
 mod prepare;
@@ -7,7 +8,7 @@ mod prepare;
 use crate::ahead::Ahead;
 use crate::arena::Arena;
 use crate::attach::events::Events;
-use crate::attach::leftovers::HiddenClass;
+use crate::attach::leftovers::Lasting;
 use crate::attach::sight::Sight;
 use crate::class_log::ClassLog;
 use crate::colours::Colours;
@@ -21,6 +22,7 @@ use cprof_instrument::weave::{self, Woven};
 use cprof_profile::options::Options;
 use cprof_profile::recording::log::Entry;
 use jni_sys::{jclass, jobject};
+use kept::Kept;
 use loaders::{APP_LOADER, Loaders, PLATFORM_LOADER};
 use prepare::{Key, Prepared, changed, key};
 use rustc_hash::FxHashMap;
@@ -59,8 +61,10 @@ pub struct Classes {
     events: Events,
     /// In a running JVM: for the answer to the attach.
     gaps: Mutex<Vec<(String, String)>>,
-    /// In a running JVM: the hidden classes that were woven, which stay so when the agent leaves.
-    hidden: Mutex<Vec<HiddenClass>>,
+    /// In a running JVM: the classes that stay woven when the agent leaves.
+    lasting: Mutex<Vec<Lasting>>,
+    /// Those to which another agent gave woven code.
+    kept: Mutex<Kept>,
     defining: AtomicUsize,
     in_hook: AtomicUsize,
     /// No class is woven any more.
@@ -87,9 +91,16 @@ enum Coming {
     /// The VM loads it.
     Loaded,
     /// It is loaded, and its code is about to change.
-    Changed,
+    Changed(jclass),
     /// It is defined as a hidden class.
     Hidden,
+}
+
+impl Coming {
+    /// The class that is loaded already, or null.
+    fn changed(self) -> jclass {
+        if let Coming::Changed(class) = self { class } else { std::ptr::null_mut() }
+    }
 }
 
 /// As long as it lives, one more is under way.
@@ -141,7 +152,8 @@ impl Classes {
             loaders: Loaders::default(),
             events: Events::default(),
             gaps: Mutex::default(),
-            hidden: Mutex::default(),
+            lasting: Mutex::default(),
+            kept: Mutex::default(),
             defining: AtomicUsize::default(),
             in_hook: AtomicUsize::default(),
             gave_up: AtomicBool::default(),
@@ -166,27 +178,27 @@ impl Classes {
     }
 
     /// A class with a class file load hook. Answers the bytes to use instead, if there are any.
-    /// `loading`: it is none that is loaded already and to be changed.
+    /// `changed`: it is loaded already, and to be changed; or null.
     pub fn weave_loaded(
         &self,
         jni: Option<Jni>,
         loader: jobject,
         name: Option<&str>,
         bytes: &[u8],
-        loading: bool,
+        changed: jclass,
     ) -> Option<Vec<u8>> {
         match name {
             Some(runtime::API_NAME) => return Some(runtime::API.to_vec()),
             Some(name) if runtime::is_own(name) => return None,
             _ => {}
         }
-        if loading
+        if changed.is_null()
             && loader.is_null()
             && let Some(woven) = name.and_then(|name| self.load_ahead(name, bytes))
         {
             return woven;
         }
-        self.weave(jni, loader, bytes, if loading { Coming::Loaded } else { Coming::Changed }).0
+        self.weave(jni, loader, bytes, if changed.is_null() { Coming::Loaded } else { Coming::Changed(changed) }).0
     }
 
     /// Whether a class was not woven when it was loaded because it is to be woven now.
@@ -248,7 +260,7 @@ impl Classes {
     /// The VM has defined a hidden class: from here on its frames are recognised.
     pub fn defined_hidden(&self, jni: Jni, class: jclass, entry: EntryId) -> Option<()> {
         if self.sight.is_some() {
-            crate::lock(&self.hidden).push(HiddenClass { class: jni.watch(class), entry, woven_for: self.weaves_for() });
+            crate::lock(&self.lasting).push(Lasting { class: jni.watch(class), entry, woven_for: self.weaves_for() });
         }
         self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry)).ok()
     }
@@ -299,6 +311,9 @@ impl Classes {
         let class = fixed.as_deref().and_then(|fixed| ClassFile::parse(fixed).ok()).unwrap_or(class);
         let name = class.name_str();
         if !self.may_weave(&name) {
+            return (None, None);
+        }
+        if self.is_kept(&class, coming.changed()) {
             return (None, None);
         }
         let (object, (tag, loader)) = (loader, self.loaders.tag_and_name(self.jvmti, jni, loader));

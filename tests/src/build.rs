@@ -81,7 +81,8 @@ pub fn must(command: &mut Command) -> String {
 /// The jar of a Java agent, in the directory; it holds these files of the directory, and finds other classes on the class path.
 pub fn agent_jar(jdk: &Jdk, directory: &Path, class: &str, files: &[&str]) -> PathBuf {
     let (manifest, jar) = (directory.join("manifest"), directory.join(format!("{class}.jar")));
-    let text = format!("Premain-Class: {class}\nAgent-Class: {class}\nCan-Retransform-Classes: true\n");
+    let text =
+        format!("Premain-Class: {class}\nAgent-Class: {class}\nCan-Retransform-Classes: true\nCan-Redefine-Classes: true\n");
     std::fs::write(&manifest, text).or_fail(manifest.display());
     let mut command = jdk.command("jar");
     command.arg("cfm").args([&jar, &manifest]);

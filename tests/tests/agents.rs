@@ -1,10 +1,12 @@
 //! Other agents beside cprof, at launch and later, before and after it: what they do goes on as without it, and what they add to the
 //! program's code is counted or not, as docs/exactness.md says.
 
-use cprof_tests::build;
+use cprof_tests::attach::Running;
 use cprof_tests::guests::{Guests, Outcome, Step, ask};
+use cprof_tests::run::{Bench, Ending, Report};
 use cprof_tests::tree::Tree;
-use std::path::Path;
+use cprof_tests::{OrFail, build, run};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the program answers to 25 requests, whoever is in it.
@@ -151,5 +153,87 @@ fn jfr_records_the_same() {
         let outcome = guests.run(&[], &steps.concat());
         assert_eq!(recorded(&guests, &recording, &read), (80, 80));
         assert_after("cprof comes, JFR starts, cprof leaves, JFR stops", outcome);
+    }
+}
+
+/// The code that an agent keeps has cprof's in it if it comes after cprof; the class must not get it twice.
+#[test]
+fn code_that_another_agent_kept_is_counted_once() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("kept-{}", bench.jdk.feature));
+        let keeps = format!("-javaagent:{}=Plain", build::agent_jar(&bench.jdk, &directory, "Keeps", &[]).display());
+        let out = directory.join("kept.cprof");
+        let cprof = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+        let mut java = bench.jdk.command("java");
+        java.args([&cprof, &keeps]).args(["-cp", &bench.built.class_path, "Plain"]);
+        let ending = Ending::from(java.output().or_fail("starting java"));
+        assert_eq!(ending.code, 7, "JDK {}: {}", bench.jdk.feature, ending.stderr);
+        let report = Report::read(&out);
+        assert_eq!(report.tree.of_method("Plain.fails(I)I").calls, 30, "JDK {}", bench.jdk.feature);
+        let told = report.gaps.iter().find(|(class, _)| class == "Plain");
+        assert!(told.is_some_and(|(_, why)| why.starts_with("another agent gave it code")), "{told:?}");
+    }
+}
+
+/// A server to attach to, the Java agent that keeps code, and where the profile goes.
+fn keeping(bench: &Bench, name: &str) -> (Running, PathBuf, PathBuf) {
+    let directory = build::fresh(&format!("{name}-{}", bench.jdk.feature));
+    let mut java = bench.jdk.command("java");
+    java.args(["-cp", &bench.built.class_path, "Serve"]);
+    let keeps = build::agent_jar(&bench.jdk, &directory, "Keeps", &[]);
+    (Running::start(java, &directory), keeps, directory.join("kept.cprof"))
+}
+
+/// What it gave back while cprof was there stays when cprof has left, on JDKs that do not forget what was redefined.
+#[test]
+fn kept_code_that_cprof_cannot_take_back_counts_when_it_comes_again() {
+    for bench in run::benches() {
+        let (mut running, keeps, out) = keeping(&bench, "kept-on");
+        let jdk = bench.jdk.feature;
+        for round in 0..4 {
+            let stays = jdk >= 20 && round < 2;
+            let sites = if round == 1 { "sites=on," } else { "" };
+            let attached = running.command(&format!("{sites}root=Serve.request,out={}", out.display()));
+            assert_eq!(attached.get("error"), None, "{attached:?}");
+            running.ask("5 12");
+            if round == 0 {
+                running.java_agent(&keeps, "Serve");
+                running.java_agent(&keeps, "");
+            }
+            running.ask("5 12");
+            let left = running.command("command=detach");
+            assert_eq!(left.get("error"), None, "{left:?}");
+            let kept = left.get("not_restored").map_or("", String::as_str);
+            assert_eq!(kept.starts_with("Serve: another agent"), stays, "JDK {jdk}, round {round}: {left:?}");
+            let report = Report::read(&out);
+            assert_eq!(report.tree.of_method("Serve.request(I)I").calls, 10, "JDK {jdk}, round {round}");
+            let told = report.gaps.iter().any(|(class, why)| class == "Serve" && why.starts_with("another agent gave it code"));
+            assert_eq!(told, stays || round == 0, "JDK {jdk}, round {round}: {:?}", report.gaps);
+            running.ask("5 12");
+            if round == 1 {
+                running.java_agent(&keeps, "own");
+            }
+        }
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {jdk}");
+    }
+}
+
+/// What it gives back when cprof has left nobody sees before cprof comes again.
+#[test]
+fn code_that_was_kept_of_an_earlier_recording_is_not_counted_for_others() {
+    for bench in run::benches() {
+        let (mut running, keeps, out) = keeping(&bench, "kept-away");
+        let attach = format!("root=Serve.request,out={}", out.display());
+        running.command(&attach);
+        running.java_agent(&keeps, "Serve");
+        running.command("command=detach");
+        running.java_agent(&keeps, "");
+        running.ask("5 12");
+        let again = running.command(&attach);
+        let refused =
+            again.get("error").is_some_and(|why| why.starts_with("class Serve has code in it that cprof made for an earlier"));
+        assert_eq!(refused, bench.jdk.feature >= 20, "JDK {}: {again:?}", bench.jdk.feature);
+        running.ask("5 12");
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
     }
 }

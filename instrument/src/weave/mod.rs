@@ -21,8 +21,10 @@ use frames::{Around, Frames};
 use placement::{BlockCounters, Placement};
 use pool::NewConstants;
 
+use crate::abi;
+use crate::classfile::instructions::{Instruction, Instructions};
 use crate::classfile::opcode::op;
-use crate::classfile::{ClassFile, Code, Error, Method};
+use crate::classfile::{ClassFile, Code, Error, Method, tag};
 use crate::flow::{Graph, mark};
 use crate::probes::{Level, Planner};
 
@@ -318,6 +320,22 @@ impl Weaver {
         let map = if options.maps { copied(code, graph, body, placement) } else { Vec::new() };
         Ok(WovenMethod { index: method.index, id, counters, leaf, level: design.level, map })
     }
+}
+
+/// Whether a class has this code already: another agent has kept what was woven.
+pub fn is_woven(class: &ClassFile<'_>) -> bool {
+    let calls_runtime = |index| {
+        class.pool.member(index).is_ok_and(|member| match member.class {
+            forwarders::CLASS => member.name.starts_with(forwarders::PREFIX.as_bytes()),
+            other => other == abi::RUNTIME.as_bytes(),
+        })
+    };
+    // Constants alone say nothing: HotSpot keeps those of all code that a class has had (VM_RedefineClasses::merge_cp_and_rewrite).
+    let is_called = |index| class.pool.tag(index) == Ok(tag::METHODREF) && calls_runtime(index);
+    let is_call = |instruction: Instruction<'_>| instruction.opcode == op::INVOKESTATIC && is_called(instruction.u2());
+    let codes = || class.methods.iter().filter_map(|method| class.code(method).ok().flatten());
+    (1..class.pool.count() as u16).any(is_called)
+        && codes().any(|code| Instructions::new(code.bytes, code.at).flatten().any(is_call))
 }
 
 /// Where the instructions of a method went.
