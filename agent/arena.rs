@@ -228,6 +228,11 @@ impl Arena {
         true
     }
 
+    /// Whether some of it is in no file.
+    pub fn is_private(&self) -> bool {
+        crate::lock(&self.ready).private
+    }
+
     /// Makes the bytes at `at` usable: in the file, or, when that is full, as private memory.
     fn extend(
         &self,

@@ -53,6 +53,11 @@ impl ClassLog {
         }
     }
 
+    /// Whether it is in no file.
+    pub fn is_private(&self) -> bool {
+        !matches!(&*crate::lock(&self.0), Store::File { .. })
+    }
+
     /// Bytes of all records up to now.
     pub fn len(&self) -> u64 {
         match &*crate::lock(&self.0) {

@@ -17,6 +17,10 @@ use cprof_profile::tree::{Symbols, Tree};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+/// In a profile for which not all threads stood still.
+const NOT_STOPPED: &str = "not all threads could be stopped when this was written (a debugger keeps that to itself): what they executed meanwhile may be missing, or \
+                           there in part";
+
 /// What was counted while the program had paused counting. It changes only while the other threads are stopped, or by what leaves its sum as it is.
 #[derive(Default)]
 pub struct Pauses(Mutex<Stretches>);
@@ -175,7 +179,10 @@ impl Agent {
             self.drain(jni, &stopped, caches);
             caches.stop()
         });
-        let capture = recording::capture(&*self.arena, &stacks).map_err(|e| e.to_string())?;
+        let mut capture = recording::capture(&*self.arena, &stacks).map_err(|e| e.to_string())?;
+        if !stopped.whole {
+            capture.warnings.push(NOT_STOPPED.to_owned());
+        }
         // A thread that is stopped holds the lock for no longer than it takes, as it calls nothing of the VM's with it.
         let result = at_stop(&self.pauses.0, capture);
         drop((still, stopped, muted));

@@ -21,7 +21,6 @@ pub fn add_capabilities(jvmti: Jvmti, feature: u32) -> Result<(), String> {
         Capability::EarlyVmStart,
         Capability::NativeMethodBindEvents,
         Capability::TagObjects,
-        Capability::Suspend,
     ];
     if feature >= VIRTUAL_THREADS {
         wanted.push(Capability::SupportVirtualThreads);
@@ -55,14 +54,11 @@ pub fn add_capabilities_late(jvmti: Jvmti, feature: u32) -> Result<(), String> {
         Capability::RedefineClasses,
         Capability::RedefineAnyClass,
         Capability::TagObjects,
-        Capability::Suspend,
     ];
     if feature >= VIRTUAL_THREADS {
         wanted.push(Capability::SupportVirtualThreads);
     }
-    jvmti.add_capabilities(&wanted).map_err(|e| {
-        format!("this JVM gives a late agent less than counting needs ({e}); another agent may hold can_suspend, as debuggers do")
-    })
+    jvmti.add_capabilities(&wanted).map_err(|e| format!("this JVM gives a late agent less than counting needs: {e}"))
 }
 
 /// The events of an agent that came into a running JVM. Off: those by which classes are woven.
@@ -130,14 +126,13 @@ unsafe extern "C" fn class_file_load_hook(
         };
         // Before it is asked whether the agent leaves, as the agent says that it leaves before it asks for this.
         let _in_hook = Ongoing::begin(agent.classes.in_hook());
-        if agent.is_leaving() {
-            agent.classes.leaves(jni, redefined, bytes);
-            retransform::hooked();
-            return None;
-        }
         let copied = contained(|| {
-            faults::pass("class hook");
-            let woven = agent.classes.weave_loaded(jni, loader, name, bytes, redefined);
+            let woven = if agent.is_leaving() {
+                agent.classes.leaves(jni, redefined, bytes)
+            } else {
+                faults::pass("class hook");
+                agent.classes.weave_loaded(jni, loader, name, bytes, redefined)
+            };
             retransform::hooked();
             let copy = |woven: Vec<u8>| agent.jvmti.copy(&woven).map(|copy| (copy, woven.len()));
             woven.map(copy).transpose().map_err(|e| e.to_string())

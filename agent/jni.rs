@@ -98,6 +98,12 @@ impl<'a> Jni<'a> {
         if kept.is_null() { None } else { Some(kept) }
     }
 
+    /// Announces as many local references as the VM lets anybody have (`MaxJNILocalCapacity`): JVMTI answers one for each class and each thread.
+    pub fn needs_references(self) {
+        // An error: it is only for -Xcheck:jni, which tells of more than are announced.
+        let _ = call!(self, v1_2, EnsureLocalCapacity, 65_536);
+    }
+
     /// A reference by which an object can be found as long as it is alive.
     pub fn watch(self, object: jobject) -> jobject {
         call!(self, v1_2, NewWeakGlobalRef, object)

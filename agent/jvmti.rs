@@ -91,6 +91,11 @@ pub enum Capability {
     SupportVirtualThreads = 44,
 }
 
+/// As a `jvmtiCapabilities`.
+fn bits(capabilities: &[Capability]) -> [u8; 16] {
+    capabilities.iter().fold(0u128, |bits, &c| bits | 1 << c as u32).to_le_bytes()
+}
+
 /// Events, by their number.
 #[derive(Clone, Copy)]
 #[repr(i32)]
@@ -180,8 +185,12 @@ impl Jvmti {
 
     /// Adds capabilities: all or none.
     pub fn add_capabilities(self, capabilities: &[Capability]) -> Result<(), Error> {
-        let bits = capabilities.iter().fold(0u128, |bits, &c| bits | 1 << c as u32).to_le_bytes();
-        call!(self, 142, "AddCapabilities", (*const u8), bits.as_ptr())
+        call!(self, 142, "AddCapabilities", (*const u8), bits(capabilities).as_ptr())
+    }
+
+    /// Gives capabilities back, which others may have then.
+    pub fn relinquish(self, capabilities: &[Capability]) -> Result<(), Error> {
+        call!(self, 143, "RelinquishCapabilities", (*const u8), bits(capabilities).as_ptr())
     }
 
     /// Sets the callbacks, once.

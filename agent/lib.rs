@@ -108,6 +108,11 @@ impl Agent {
         std::mem::replace(&mut *AGENT.write().unwrap_or_else(PoisonError::into_inner), agent)
     }
 
+    /// Whether some of what was counted is in this process's memory only.
+    pub fn is_private(&self) -> bool {
+        self.directory.is_none() || self.arena.is_private() || self.log.is_private()
+    }
+
     /// Whether the agent came into a running JVM.
     fn is_attached(&self) -> bool {
         self.attached.is_some()

@@ -4,7 +4,7 @@ use crate::arena::Arena;
 use crate::classes::EntryId;
 use crate::contexts::{Contexts, Word};
 use crate::jni::Jni;
-use crate::jvmti::{FrameInfo, Jvmti, MethodId};
+use crate::jvmti::{Capability, FrameInfo, Jvmti, MethodId};
 use crate::{Agent, contained, faults, lock};
 use cprof_instrument::classfile::ClassFile;
 use cprof_instrument::{WovenMethod, abi};
@@ -34,6 +34,8 @@ const BETWEEN: Duration = Duration::from_millis(10);
 /// Threads that are stopped while the arena is read, so that stacks and counters belong together. They go on when it is dropped.
 pub struct Stopped {
     jvmti: Jvmti,
+    /// The agent may stop threads.
+    may_stop: bool,
     suspended: Vec<jobject>,
     /// Virtual threads are stopped too, but for these.
     virtual_but: Option<Vec<jobject>>,
@@ -57,16 +59,19 @@ impl Stopped {
         let virtual_class = if virtuals { virtual_class(jvmti, jni) } else { Some(None) };
         let current = jvmti.current_thread();
         // From here on dropping it has the threads run again.
+        // HotSpot gives this capability to one agent at a time (jvmtiManageCapabilities.cpp), and a debugger that does not get it ends the JVM.
+        let may_stop = jvmti.add_capabilities(&[Capability::Suspend]).is_ok();
         let mut stopped = Stopped {
             jvmti,
+            may_stop,
             suspended: Vec::new(),
             virtual_but: None,
             threads: Vec::new(),
-            whole: current.is_ok(),
+            whole: may_stop && current.is_ok(),
             _alone: alone,
         };
         let current = current.unwrap_or(std::ptr::null_mut());
-        if virtuals {
+        if virtuals && may_stop {
             let except = if is_virtual(jvmti, jni, current) { vec![current] } else { Vec::new() };
             match jvmti.suspend_virtual(&except) {
                 Ok(()) => stopped.virtual_but = Some(except),
@@ -146,6 +151,10 @@ impl Drop for Stopped {
         }
         if let Some(except) = &self.virtual_but {
             again(&|| self.jvmti.resume_virtual(except));
+        }
+        if self.may_stop {
+            // An error: nobody else can have it.
+            let _ = self.jvmti.relinquish(&[Capability::Suspend]);
         }
     }
 }

@@ -82,6 +82,23 @@ unsafe impl Send for Leftover {}
 
 static LEFT: Mutex<Vec<Leftover>> = Mutex::new(Vec::new());
 static LOST: AtomicBool = AtomicBool::new(false);
+/// Woven code that has come back. Few classes have any.
+static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
+
+struct Made {
+    woven: Box<[u8]>,
+    original: Box<[u8]>,
+}
+
+/// Keeps what woven code was made of: it may come back in another run.
+pub fn remember(woven: &[u8], original: &[u8]) {
+    lock(&MADE).push(Made { woven: woven.into(), original: original.into() });
+}
+
+/// What woven code was made of that came back before.
+pub fn original(woven: &[u8]) -> Option<Vec<u8>> {
+    lock(&MADE).iter().find(|made| *made.woven == *woven).map(|made| made.original.to_vec())
+}
 
 /// Keeps what a run leaves behind, beside what it did not take over from an earlier one.
 pub fn keep(leftovers: Vec<Leftover>) {

@@ -77,6 +77,7 @@ unsafe fn run(vm: *mut JavaVM, command: Command, reply: &mut Reply) -> Result<()
     memory::set_aside().map_err(|e| format!("no memory: {e}"))?;
     // SAFETY: the caller's promise.
     let jni = unsafe { Jni::current(vm) }.ok_or("this thread has no JNI environment")?;
+    jni.needs_references();
     let agent = || Agent::get().ok_or("cprof is not attached to this JVM; attach it first");
     match command {
         Command::Attach(text) => session::begin(vm, jni, &text, reply),

@@ -290,6 +290,16 @@ pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -
     }
     let path = out.map_or_else(|| options::out_path(&agent.options.out, agent.pid, agent.started / 1000), PathBuf::from);
     let result = contained(|| agent.write_profile(jni, &path));
+    if let Err(error) = &result
+        && agent.is_private()
+    {
+        *finished = false;
+        return Err(format!(
+            "no profile was written: {error}; cprof stays attached and counts on, as its counts are in this JVM's memory only and would be lost. Detach \
+             again with another file: cprof detach {} -o FILE",
+            agent.pid
+        ));
+    }
     drop(finished);
     let keep = match &result {
         Ok(summary) => {
@@ -401,7 +411,7 @@ fn restore(agent: &Agent, reply: &mut Reply) -> Result<bool, String> {
         reply.put("not_restored", format!("{name}: {}", refusal(jvmti, class, error)));
     }
     for name in agent.classes.stay_woven() {
-        reply.put("not_restored", format!("{name}: another agent gave it code that it had kept, with cprof's in it"));
+        reply.put("not_restored", format!("{name}: another agent gave it changed code with cprof's in it"));
     }
     // What is known to stay woven counts into the junk node like what was never linked.
     let quiet = agent.classes.strange().is_empty();

@@ -1,17 +1,20 @@
-//! Woven code that another agent has kept, and has given to a class again by redefining it: as an agent that comes after cprof can, to which
-//! the VM shows what cprof made. It is not woven twice. When cprof leaves, such a class stays woven, as hidden ones do.
+//! Woven code that comes back. An agent that comes after cprof sees what cprof made, and may keep it and give it to the class again, by redefining it;
+//! so does JFR with some of its event classes, having changed them (JDK 17, jfrEventClassTransformer.cpp, `cache_class_file_data`). It is not woven
+//! twice. What is just as cprof made it is taken for the code that it was made of; what is not stays as it is, also when cprof leaves, like hidden
+//! classes.
 
 use super::{Classes, FIRST_CLASS_TAG};
-use crate::attach::leftovers::Lasting;
+use crate::attach::leftovers::{self, Lasting};
 use crate::jni::Jni;
 use crate::lock;
 use cprof_instrument::classfile::ClassFile;
 use cprof_instrument::weave;
+use cprof_profile::recording::Log;
 use cprof_profile::recording::log::Entry;
 use jni_sys::jclass;
 
 /// Of a class that this recording knows.
-const KEPT: &str = "another agent gave it code that it had kept, with cprof's in it: what was woven is counted, and what that agent added is not. Agents \
+const KEPT: &str = "another agent gave it changed code with cprof's in it: what was woven is counted, and what that agent added is not. Agents \
                     that come before cprof see code without it";
 /// Of any other.
 const STRANGE: &str = "another agent gave it code that it had kept of another class or an earlier recording, with cprof's in it: what it runs is counted for \
@@ -26,26 +29,54 @@ pub(super) struct Kept {
     stay: Vec<String>,
 }
 
+/// How a class comes.
+pub(super) enum Comes {
+    /// No code of cprof's is in it.
+    Clean,
+    /// With the code that was made of this.
+    AsMade(Vec<u8>),
+    /// With such code that others have changed.
+    Changed,
+}
+
 impl Classes {
-    /// Whether the class that comes has woven code already, and stays as it is. `changed`: it is loaded, and gets this code; or null.
-    pub(super) fn is_kept(&self, class: &ClassFile<'_>, changed: jclass) -> bool {
-        let is_woven = weave::is_woven(class);
-        if is_woven {
-            let name = class.name_str();
-            if !changed.is_null() && self.entry_of(changed).is_some() {
-                self.not_covered(&name, KEPT);
-            } else {
-                lock(&self.kept).strange.push(name.clone().into_owned());
-                self.not_covered(&name, STRANGE);
-                self.log.append(&Entry::Warning(&format!(
-                    "the counts of some methods are wrong: {}: {STRANGE}",
-                    name.replace('/', ".")
-                )));
+    /// How a class comes. `changed`: it is loaded, and gets this code; or null.
+    pub(super) fn comes(&self, class: &ClassFile<'_>, changed: jclass) -> Comes {
+        if !weave::is_woven(class) {
+            if !changed.is_null() && self.was_left(changed) {
+                self.is_clean(changed);
             }
-        } else if !changed.is_null() && self.was_left(changed) {
-            self.is_clean(changed);
+            return Comes::Clean;
         }
-        is_woven
+        if let Some(original) = self.original(class, changed) {
+            return Comes::AsMade(original);
+        }
+        let name = class.name_str();
+        if !changed.is_null() && self.entry_of(changed).is_some() {
+            self.not_covered(&name, KEPT);
+        } else {
+            lock(&self.kept).strange.push(name.clone().into_owned());
+            self.not_covered(&name, STRANGE);
+            let name = name.replace('/', ".");
+            self.log.append(&Entry::Warning(&format!("the counts of some methods are wrong: {name}: {STRANGE}")));
+        }
+        Comes::Changed
+    }
+
+    /// What the agent made this woven code of, now or for an earlier recording.
+    fn original(&self, class: &ClassFile<'_>, changed: jclass) -> Option<Vec<u8>> {
+        if let Some(original) = leftovers::original(class.bytes) {
+            return Some(original);
+        }
+        let entry = self.entry_of(changed).filter(|_| !changed.is_null())?;
+        let records = self.log.records();
+        let log = Log::read(&records);
+        let logged = log.classes.get(entry as usize)?;
+        if self.maps(logged)?.bytes != class.bytes {
+            return None;
+        }
+        leftovers::remember(class.bytes, logged.bytes);
+        Some(logged.bytes.to_vec())
     }
 
     /// Whether a class is known by itself, not by its name: it is hidden, or an earlier recording left it woven.
@@ -66,19 +97,22 @@ impl Classes {
         lock(&self.kept).strange.clone()
     }
 
-    /// A class comes while cprof leaves, and gets the code that it comes with.
-    pub fn leaves(&self, jni: Option<Jni>, class: jclass, bytes: &[u8]) -> Option<()> {
+    /// A class comes while cprof leaves. Answers other code for it.
+    pub fn leaves(&self, jni: Option<Jni>, class: jclass, bytes: &[u8]) -> Option<Vec<u8>> {
         let file = ClassFile::parse(bytes).ok().filter(|_| !class.is_null())?;
         if !weave::is_woven(&file) {
             return None;
         }
+        if let Some(original) = self.original(&file, class) {
+            return Some(original);
+        }
+        lock(&self.kept).stay.push(file.name_str().into_owned());
         if !self.was_left(class)
             && let Some(entry) = self.entry_of(class)
         {
             lock(&self.lasting).push(Lasting { class: jni?.watch(class), entry, woven_for: self.weaves_for() });
         }
-        lock(&self.kept).stay.push(file.name_str().into_owned());
-        Some(())
+        None
     }
 
     /// The classes that got woven code while cprof leaves.

@@ -22,7 +22,7 @@ use cprof_instrument::weave::{self, Woven};
 use cprof_profile::options::Options;
 use cprof_profile::recording::log::Entry;
 use jni_sys::{jclass, jobject};
-use kept::Kept;
+use kept::{Comes, Kept};
 use loaders::{APP_LOADER, Loaders, PLATFORM_LOADER};
 use prepare::{Key, Prepared, changed, key};
 use rustc_hash::FxHashMap;
@@ -313,9 +313,15 @@ impl Classes {
         if !self.may_weave(&name) {
             return (None, None);
         }
-        if self.is_kept(&class, coming.changed()) {
-            return (None, None);
-        }
+        let comes = self.comes(&class, coming.changed());
+        let class = match &comes {
+            Comes::Clean => class,
+            Comes::AsMade(original) => match ClassFile::parse(original) {
+                Ok(original) => original,
+                Err(_) => return (None, None),
+            },
+            Comes::Changed => return (None, None),
+        };
         let (object, (tag, loader)) = (loader, self.loaders.tag_and_name(self.jvmti, jni, loader));
         if let (Some(sight), Some(jni)) = (&self.sight, jni)
             && tag != 0

@@ -1,10 +1,11 @@
 // Shows: nothing by itself: a Java agent that keeps the bytes of a class as they come to it, which may be after cprof, and has the JVM redefine the class
-// with them, as agents do that put code back: at once if it comes with the JVM, else when it is called without an argument. With "own" it
-// gives the class its own code. See tests/tests/agents.rs.
+// with them, as agents do that put code back: at once if it comes with the JVM, else when it is called without an argument. With "changed" it changes them
+// before, and with "own" it gives the class its own code. See tests/tests/agents.rs.
 // not-run
 import java.lang.instrument.ClassDefinition;
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
+import java.nio.charset.StandardCharsets;
 import java.security.ProtectionDomain;
 
 class Keeps implements ClassFileTransformer {
@@ -31,6 +32,12 @@ class Keeps implements ClassFileTransformer {
         if (name.isEmpty() || name.equals("own")) {
             byte[] bytes = name.isEmpty() ? kept : changed.getResourceAsStream(changed.getName() + ".class").readAllBytes();
             instrumentation.redefineClasses(new ClassDefinition(changed, bytes));
+            return;
+        }
+        if (name.equals("changed")) {
+            // The name of the source file.
+            String text = new String(kept, StandardCharsets.ISO_8859_1);
+            kept = text.replace(changed.getName() + ".java", changed.getName() + ".text").getBytes(StandardCharsets.ISO_8859_1);
             return;
         }
         kept = null;

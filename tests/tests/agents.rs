@@ -170,8 +170,7 @@ fn code_that_another_agent_kept_is_counted_once() {
         assert_eq!(ending.code, 7, "JDK {}: {}", bench.jdk.feature, ending.stderr);
         let report = Report::read(&out);
         assert_eq!(report.tree.of_method("Plain.fails(I)I").calls, 30, "JDK {}", bench.jdk.feature);
-        let told = report.gaps.iter().find(|(class, _)| class == "Plain");
-        assert!(told.is_some_and(|(_, why)| why.starts_with("another agent gave it code")), "{told:?}");
+        assert!(!report.gaps.iter().any(|(class, _)| class == "Plain"), "JDK {}: {:?}", bench.jdk.feature, report.gaps);
     }
 }
 
@@ -184,11 +183,35 @@ fn keeping(bench: &Bench, name: &str) -> (Running, PathBuf, PathBuf) {
     (Running::start(java, &directory), keeps, directory.join("kept.cprof"))
 }
 
-/// What it gave back while cprof was there stays when cprof has left, on JDKs that do not forget what was redefined.
+/// What it gave back as it was goes when cprof goes.
 #[test]
-fn kept_code_that_cprof_cannot_take_back_counts_when_it_comes_again() {
+fn kept_code_goes_with_cprof() {
     for bench in run::benches() {
         let (mut running, keeps, out) = keeping(&bench, "kept-on");
+        for round in 0..3 {
+            let attached = running.command(&format!("root=Serve.request,out={}", out.display()));
+            assert_eq!(attached.get("error"), None, "{attached:?}");
+            running.ask("5 12");
+            if round < 2 {
+                running.java_agent(&keeps, "Serve");
+                running.java_agent(&keeps, "");
+            }
+            running.ask("5 12");
+            let left = running.command("command=detach");
+            assert_eq!((left.get("error"), left.get("not_restored")), (None, None), "{left:?}");
+            let report = Report::read(&out);
+            assert_eq!(report.tree.of_method("Serve.request(I)I").calls, 10, "JDK {}, round {round}", bench.jdk.feature);
+            assert!(!report.gaps.iter().any(|(class, _)| class == "Serve"), "JDK {}: {:?}", bench.jdk.feature, report.gaps);
+        }
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}
+
+/// What it gave back otherwise while cprof was there stays when cprof has left, on JDKs that do not forget what was redefined.
+#[test]
+fn changed_code_that_cprof_cannot_take_back_counts_when_it_comes_again() {
+    for bench in run::benches() {
+        let (mut running, keeps, out) = keeping(&bench, "kept-changed");
         let jdk = bench.jdk.feature;
         for round in 0..4 {
             let stays = jdk >= 20 && round < 2;
@@ -197,8 +220,7 @@ fn kept_code_that_cprof_cannot_take_back_counts_when_it_comes_again() {
             assert_eq!(attached.get("error"), None, "{attached:?}");
             running.ask("5 12");
             if round == 0 {
-                running.java_agent(&keeps, "Serve");
-                running.java_agent(&keeps, "");
+                ["Serve", "changed", ""].map(|what| running.java_agent(&keeps, what));
             }
             running.ask("5 12");
             let left = running.command("command=detach");
@@ -207,7 +229,8 @@ fn kept_code_that_cprof_cannot_take_back_counts_when_it_comes_again() {
             assert_eq!(kept.starts_with("Serve: another agent"), stays, "JDK {jdk}, round {round}: {left:?}");
             let report = Report::read(&out);
             assert_eq!(report.tree.of_method("Serve.request(I)I").calls, 10, "JDK {jdk}, round {round}");
-            let told = report.gaps.iter().any(|(class, why)| class == "Serve" && why.starts_with("another agent gave it code"));
+            let told =
+                report.gaps.iter().any(|(class, why)| class == "Serve" && why.starts_with("another agent gave it changed"));
             assert_eq!(told, stays || round == 0, "JDK {jdk}, round {round}: {:?}", report.gaps);
             running.ask("5 12");
             if round == 1 {
@@ -234,6 +257,38 @@ fn code_that_was_kept_of_an_earlier_recording_is_not_counted_for_others() {
             again.get("error").is_some_and(|why| why.starts_with("class Serve has code in it that cprof made for an earlier"));
         assert_eq!(refused, bench.jdk.feature >= 20, "JDK {}: {again:?}", bench.jdk.feature);
         running.ask("5 12");
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}
+
+/// A debugger keeps it to itself to stop threads, and ends the JVM if it cannot have that.
+#[test]
+fn programs_under_a_debugger_are_counted() {
+    const DEBUGGER: &str = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0,quiet=y";
+    const TOLD: &str = "not all threads could be stopped";
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("debugger-{}", bench.jdk.feature));
+        let out = directory.join("debugged.cprof");
+        let cprof = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+        for [first, second] in [[&*cprof, DEBUGGER], [DEBUGGER, &*cprof]] {
+            let mut java = bench.jdk.command("java");
+            java.args([first, second]).args(["-cp", &bench.built.class_path, "Plain"]);
+            let ending = Ending::from(java.output().or_fail("starting java"));
+            assert_eq!((ending.code, &*ending.stderr), (7, ""), "JDK {}: {first} {second}", bench.jdk.feature);
+            let report = Report::read(&out);
+            assert_eq!(report.tree.of_method("Plain.fails(I)I").calls, 30, "JDK {}: {first} {second}", bench.jdk.feature);
+            assert!(report.warnings.iter().any(|warning| warning.contains(TOLD)), "{:?}", report.warnings);
+        }
+        let mut java = bench.jdk.command("java");
+        java.args([DEBUGGER, "-cp", &bench.built.class_path, "Serve"]);
+        let mut running = Running::start(java, &directory);
+        let attached = running.command(&format!("root=Serve.request,out={}", out.display()));
+        assert_eq!(attached.get("error"), None, "{attached:?}");
+        running.ask("25 12");
+        let left = running.command("command=detach");
+        assert_eq!(left.get("error"), None, "{left:?}");
+        assert_eq!(Report::read(&out).tree.of_method("Serve.request(I)I").calls, 25, "JDK {}", bench.jdk.feature);
+        running.ask("25 12");
         assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
     }
 }

@@ -1,6 +1,7 @@
 //! Full file systems, each a small tmpfs that only the JVM of the test sees: the program does as it does elsewhere, the counts of its methods are
 //! the same, and what happened is said.
 
+use cprof_tests::attach::Running;
 use cprof_tests::faults::{self, Fault, Orders};
 use cprof_tests::run::{Bench, Ending, Report};
 use cprof_tests::tree::Counts;
@@ -91,5 +92,31 @@ fn a_full_disk_is_named_and_the_profile_is_written_elsewhere() {
         assert_ended(&bench, &ending, &[out.to_str().expect("paths of tests are text"), "No space left", "instead"]);
         let (elsewhere, _) = counts(&directory.join("it.cprof"));
         assert!(elsewhere.iter().all(|counts| counts.calls > 0), "{elsewhere:?}");
+    }
+}
+
+#[test]
+fn what_is_in_no_file_stays_until_its_profile_is_written() {
+    if is_without("mounts") {
+        return;
+    }
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("full-detach-{}", bench.jdk.feature));
+        let mut java = bench.jdk.command("java");
+        java.args(["-Xmx64m", "-cp", &bench.built.class_path, "Serve"]);
+        let mut running = Running::start(with_tmpfs(&java, "4m", Path::new("/dev/shm")), &directory);
+        let nowhere = directory.join("nowhere").join("it.cprof");
+        let attached = running.command(&format!("root=Serve.request,out={}", nowhere.display()));
+        assert_eq!(attached.get("error"), None, "{attached:?}");
+        running.ask("5 12");
+        let kept = running.command("command=detach");
+        let why = kept.get("error").map_or("", String::as_str);
+        assert!(why.contains("nowhere") && why.contains("cprof stays attached"), "JDK {}: {kept:?}", bench.jdk.feature);
+        running.ask("5 12");
+        let out = directory.join("it.cprof");
+        let left = running.command(&format!("command=detach,out={}", out.display()));
+        assert_eq!(left.get("error"), None, "JDK {}: {left:?}", bench.jdk.feature);
+        assert_eq!(Report::read(&out).tree.of_method("Serve.request(I)I").calls, 10, "JDK {}", bench.jdk.feature);
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
     }
 }

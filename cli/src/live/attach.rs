@@ -172,7 +172,7 @@ impl Target {
                 }
                 Ok(reply)
             }
-            (_, Some(error)) => bail!("the agent in JVM {pid} refused: {error}"),
+            (_, Some(error)) => bail!("the agent in JVM {pid} says: {error}"),
             (code, None) => bail!(
                 "the agent in JVM {pid} failed (its Agent_OnAttach returned {code}) and left no reason: the JVM's /tmp may be full. It is on the JVM's standard \
                  error; what there is now: cprof list, cprof list --stale"
