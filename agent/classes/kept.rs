@@ -1,5 +1,5 @@
 //! Woven code that comes back. An agent that comes after cprof sees what cprof made, and may keep it and give it to the class again, by redefining it;
-//! so does JFR with some of its event classes, having changed them (JDK 17, jfrEventClassTransformer.cpp, `cache_class_file_data`). It is not woven
+//! so does JFR with some of its event classes, having changed them (jfrEventClassTransformer.cpp, `cache_class_file_data`). It is not woven
 //! twice. What is just as cprof made it is taken for the code that it was made of; what is not stays as it is, also when cprof leaves, like hidden
 //! classes.
 

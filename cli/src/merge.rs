@@ -12,7 +12,6 @@ use cprof_profile::model::Run;
 use cprof_profile::names::counted;
 use std::collections::BTreeSet;
 use std::io::{self, Cursor, Write};
-use std::path::Path;
 
 /// Reads one profile after the other, adds them up, and writes the sum.
 pub fn merge(args: &Merge) -> Result<()> {
@@ -46,10 +45,7 @@ pub fn merge(args: &Merge) -> Result<()> {
         let runs = counted(runs, "run", "runs");
         let contexts = counted(contexts, "context", "contexts");
         let what = format!("{runs} into {} ({}, {contexts})", args.out.display(), crate::live::size(bytes.len() as u64));
-        let show = match args.out == Path::new("-") {
-            true => String::new(),
-            false => format!("; show it with: cprof report {}", args.out.display()),
-        };
+        let show = output::shown_with(&args.out);
         writeln!(err, "cprof: merged {what}{show}")?;
     }
     Ok(())

@@ -39,6 +39,12 @@ pub fn spares<'f>(out: &Path, read: impl IntoIterator<Item = &'f PathBuf>) -> Re
     }
 }
 
+/// `; show it with: cprof report app.cprof`; nothing of a pipe or a device, which keeps nothing.
+pub fn shown_with(profile: &Path) -> String {
+    let gone = profile == Path::new("-") || profile.metadata().is_ok_and(|file| !file.is_file());
+    if gone { String::new() } else { format!("; show it with: cprof report {}", profile.display()) }
+}
+
 /// Says on standard error what was done or is to be known. Whether anybody reads it changes nothing: the command goes on.
 pub fn tell(what: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "cprof: {what}");

@@ -6,12 +6,17 @@ use std::io::IsTerminal;
 const MARK: &str = "\x1b[";
 const END: &str = "\x1b[0m";
 
+/// Whether a character steers the terminal: the controls, and those that reorder a line (Unicode Standard Annex #9, explicit directional formatting).
+fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Text from elsewhere as it may stand in a line on a terminal: names of methods, threads and files may have any characters.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
+    if !text.contains(steers) {
         return Cow::Borrowed(text);
     }
-    let plain = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let plain = |c: char| if steers(c) { c.escape_default().to_string() } else { c.to_string() };
     Cow::Owned(text.chars().map(plain).collect())
 }
 
@@ -19,9 +24,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 pub fn printable_or_marked(text: &str) -> Cow<'_, str> {
     let marked = text.strip_prefix(MARK).and_then(|t| t.strip_suffix(END)).and_then(|t| t.split_once('m'));
     match marked {
-        Some((code, inner)) if code.chars().all(|c| c.is_ascii_digit()) && !inner.contains(char::is_control) => {
-            Cow::Borrowed(text)
-        }
+        Some((code, inner)) if code.chars().all(|c| c.is_ascii_digit()) && !inner.contains(steers) => Cow::Borrowed(text),
         _ => printable(text),
     }
 }
@@ -74,6 +77,7 @@ mod tests {
     fn nothing_from_elsewhere_controls_the_terminal() {
         assert_eq!(printable("Straße <init>"), "Straße <init>");
         assert_eq!(printable("a\n\x1b[2Jb\r\0\u{85}"), "a\\n\\u{1b}[2Jb\\r\\u{0}\\u{85}");
+        assert_eq!(printable("a\u{202e}b\u{2066}"), "a\\u{202e}b\\u{2066}");
         let style = Style { colour: true };
         let marked = style.dim("a\x1b[2J");
         assert_eq!(marked, "\x1b[2ma\\u{1b}[2J\x1b[0m");

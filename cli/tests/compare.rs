@@ -370,6 +370,31 @@ fn reports_for_ci() {
     let json: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(json["limits"][1]["outcome"], "exceeded");
     assert_eq!((&json["limits"][1]["value"], &json["limits"][1]["baseline"]), (&8.into(), &4.into()));
+    // What holds and what cannot be checked has the same keys.
+    let held = &json["limits"][0];
+    assert_eq!((&held["bound"], &held["reason"], &held["contexts"]), (&64.into(), &Value::Null, &Value::Array(Vec::new())));
+    assert!(held["baseline"].is_u64(), "{held}");
+    let keys = |limit: &Value| limit.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!((keys(&json["limits"][0]), keys(&json["limits"][2])), (keys(&json["limits"][1]), keys(&json["limits"][1])));
+}
+
+#[test]
+fn cycles_are_those_of_the_recorded_processor() {
+    let folder = Folder::new();
+    let mut profile = demo();
+    let budget = folder.write("b.toml", "[[budget]]\nmethod = '*'\nlimits = ['cycles >= 1']");
+    let check = |profile: &Path| cprof(&["check", "--budget", budget.to_str().unwrap()], &[profile]);
+    let (code, out, _) = check(&folder.profile("a.cprof", &profile));
+    assert_eq!(code, 2);
+    assert!(out.contains("there is no metric cycles"), "{out}");
+    profile.run.target = "jop".to_owned();
+    profile.caches.clear();
+    profile.misses.clear();
+    let text = std::fs::read_to_string(&budget).unwrap();
+    std::fs::write(&budget, text.replace("cycles >= 1", "cycles >= 1', 'cycles[jop,none] >= 1")).unwrap();
+    let (code, out, error) = check(&folder.profile("jop.cprof", &profile));
+    assert_eq!((code, out.lines().count()), (2, 2), "{out}{error}");
+    assert!(out.contains("simulated"), "cycles mean those with jop's own cache: {out}");
 }
 
 #[test]

@@ -28,7 +28,7 @@ impl Folder {
     fn cprof(&self, arguments: &str) -> (i32, String, String) {
         let words = arguments.split_whitespace();
         let output = Command::new(env!("CARGO_BIN_EXE_cprof")).args(words).current_dir(&self.0).output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     }
 
@@ -130,4 +130,15 @@ fn tables_of_many_runs_in_one_directory() {
     refused("-o part --root no.Such.method", "has no calls of no.Such.method");
     refused("-o part --set rws=3", "--cache, --set, --no-upcalls and --no-exceptions belong to a processor");
     assert!(!folder.0.join("part").exists());
+}
+
+#[test]
+fn what_keeps_nothing_is_not_to_be_shown() {
+    let folder = Folder::new("kept");
+    let said = |out: &str| folder.cprof(&format!("merge a.cprof b.cprof -o {out}")).2;
+    assert!(said("all.cprof").contains("; show it with: cprof report all.cprof"), "{}", said("all.cprof"));
+    for gone in ["-", "/dev/null"] {
+        let (code, _, said) = folder.cprof(&format!("merge a.cprof b.cprof -o {gone}"));
+        assert!(code == 0 && said.contains("cprof: merged 2 runs") && !said.contains("show it"), "{said}");
+    }
 }

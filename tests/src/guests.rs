@@ -121,8 +121,8 @@ impl Guests {
     fn tell(&self, running: &mut Running, command: &str) {
         let answer = running.command(command);
         assert_eq!(answer.get("error"), None, "{answer:?}");
-        // JFR keeps two of its event classes on JDK 17 (docs/exactness.md).
-        let kept = answer.get("not_restored").filter(|kept| self.bench.jdk.feature > 17 || !kept.starts_with("jdk/jfr/events/D"));
+        // JFR keeps two of its event classes (docs/exactness.md).
+        let kept = answer.get("not_restored").filter(|kept| !kept.starts_with("jdk/jfr/events/D"));
         assert_eq!(kept, None, "{answer:?}");
     }
 

@@ -2,7 +2,7 @@
 
 use super::Report;
 use crate::style::{Style, printable};
-use cprof_compare::budget::{Limit, Outcome, Responsible, Scope, Verdict};
+use cprof_compare::budget::{Bound, Limit, Outcome, Responsible, Scope, Verdict};
 use cprof_profile::names::thousands;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -136,25 +136,34 @@ pub fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn row(verdict: &Verdict<'_>) -> Value {
-    let (outcome, numbers) = match &verdict.outcome {
-        Outcome::Held { value, bound } => ("held", json!({ "value": value, "bound": bound.to_f64() })),
+    let (outcome, numbers, reason) = match &verdict.outcome {
+        Outcome::Held { value, bound, baseline } => ("held", Some((value, bound, baseline, &[][..])), None),
         Outcome::Exceeded { value, bound, baseline, responsible } => {
-            let contexts: Vec<Value> =
-                responsible.iter().map(|r| json!({ "path": r.path, "amount": amount(r.amount), "changed": r.changed })).collect();
-            ("exceeded", json!({ "value": value, "bound": bound.to_f64(), "baseline": baseline, "contexts": contexts }))
+            ("exceeded", Some((value, bound, baseline, responsible.as_slice())), None)
         }
-        Outcome::Skipped(reason) => ("skipped", json!({ "reason": reason })),
-        Outcome::Wrong(reason) => ("wrong", json!({ "reason": reason })),
+        Outcome::Skipped(reason) => ("skipped", None, Some(reason)),
+        Outcome::Wrong(reason) => ("wrong", None, Some(reason)),
     };
+    let context = |r: &Responsible| json!({ "path": r.path, "amount": amount(r.amount), "changed": r.changed });
+    let contexts: Vec<Value> = numbers.iter().flat_map(|(.., responsible)| responsible.iter().map(context)).collect();
     let Verdict { budget, limit, at, .. } = verdict;
-    let mut row = json!({
+    json!({
         "method": budget.method, "limit": limit.text, "line": at.line, "column": at.column, "metric": limit.metric,
-        "own": limit.scope == Scope::Own, "outcome": outcome, "message": message(verdict, true),
-    });
-    if let (Some(row), Value::Object(numbers)) = (row.as_object_mut(), numbers) {
-        row.extend(numbers);
+        "own": limit.scope == Scope::Own, "outcome": outcome, "message": message(verdict, true), "reason": reason,
+        "value": numbers.map(|(value, ..)| value), "bound": numbers.map(|(_, &bound, ..)| number(bound)),
+        "baseline": numbers.and_then(|(_, _, baseline, _)| *baseline), "contexts": contexts,
+    })
+}
+
+/// A whole number as one, whatever its size.
+fn number(bound: Bound) -> Value {
+    match bound
+        .exact()
+        .and_then(|whole| i64::try_from(whole).map(Value::from).or_else(|_| u64::try_from(whole).map(Value::from)).ok())
+    {
+        Some(whole) => whole,
+        None => bound.to_f64().into(),
     }
-    row
 }
 
 /// JSON numbers are at most 64 bits wide here; changes of more do not occur in one program's life.
@@ -170,6 +179,15 @@ mod tests {
     fn workflow_commands_are_escaped() {
         assert_eq!(data("1%\n2"), "1%25%0A2");
         assert_eq!(property("C:\\a,b%"), "C%3A\\a%2Cb%25");
+    }
+
+    #[test]
+    fn whole_bounds_are_exact() {
+        let bound = |text: &str, baseline| number(Limit::parse(text).unwrap().bound(Some(baseline)).unwrap());
+        assert_eq!(bound("bytecodes <= 9007072457760333021", 0).to_string(), "9007072457760333021");
+        assert_eq!(bound("bytecodes +0%", u64::MAX).to_string(), u64::MAX.to_string());
+        assert_eq!(bound("bytecodes +50%", 15).to_string(), "22.5");
+        assert_eq!(bound("bytecodes -20", 15).to_string(), "-5");
     }
 
     #[test]

@@ -71,8 +71,9 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
         View::load(&Part { file: file.clone(), root: root.clone(), thread: thread.clone() }, None)
     });
     let base = base.transpose()?;
-    let (metrics, columns, cycles) = measured(&view, budgets, args)?;
-    let base_measured = base.as_ref().map(|base| measured(base, budgets, args)).transpose()?;
+    let recorded = view.profile.run.target.as_str();
+    let (metrics, columns, cycles) = measured(&view, budgets, args, recorded)?;
+    let base_measured = base.as_ref().map(|base| measured(base, budgets, args, recorded)).transpose()?;
     let baseline = base.as_ref().zip(base_measured.as_ref());
     let verdicts = budget::check(
         budgets,
@@ -120,14 +121,15 @@ fn sheet<'a>(view: &'a View, metrics: &'a [Metric]) -> Sheet<'a> {
 }
 
 /// The profile's numbers, which of them the budgets mean, and what is to be known of cycles, which are computed on the
-/// processors that budgets name.
-fn measured(view: &View, budgets: &[Budget], args: &Check) -> Result<(Vec<Metric>, Columns, Notes)> {
+/// processors that budgets name. `cycles` without one means the `recorded` processor, if there is one.
+fn measured(view: &View, budgets: &[Budget], args: &Check, recorded: &str) -> Result<(Vec<Metric>, Columns, Notes)> {
     let mut metrics = numbers(view, &view.tree, &[]);
     let mut notes = Notes::default();
     let names: BTreeSet<&String> = budgets.iter().flat_map(|b| b.limits.iter().map(|(limit, _)| &limit.metric)).collect();
     let mut columns = Columns::new();
     for name in names {
-        let found = match name.strip_prefix("cycles[").and_then(|rest| rest.strip_suffix(']')) {
+        let named = name.strip_prefix("cycles[").and_then(|rest| rest.strip_suffix(']'));
+        let found = match named.or((name == "cycles" && !recorded.is_empty()).then_some(recorded)) {
             Some(processor) => on_processor(view, processor, args).map(|on| {
                 notes.add(&on);
                 metrics.push(cycles(&view.tree, &on.name, on.cache, &on.nodes));

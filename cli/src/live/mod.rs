@@ -45,7 +45,7 @@ fn write(out: &Path, profile: &Profile) -> Result<u64> {
 fn wrote(out: &Path, size: &str) -> String {
     match out == Path::new("-") {
         true => format!("wrote it to standard output ({size})"),
-        false => format!("wrote {} ({size}); show it with: cprof report {0}", out.display()),
+        false => format!("wrote {} ({size}){}", out.display(), output::shown_with(out)),
     }
 }
 

@@ -32,6 +32,8 @@ pub enum Outcome {
         value: u64,
         /// What it was compared with.
         bound: Bound,
+        /// As below.
+        baseline: Option<u64>,
     },
     /// It does not.
     Exceeded {
@@ -145,7 +147,7 @@ fn outcome(
     }
     match limit.bound(before) {
         None => Outcome::Wrong("it is relative to a baseline, and none was given; --baseline FILE does".to_owned()),
-        Some(bound) if limit.holds(value, bound) => Outcome::Held { value, bound },
+        Some(bound) if limit.holds(value, bound) => Outcome::Held { value, bound, baseline: before },
         Some(bound) => Outcome::Exceeded { value, bound, baseline: before, responsible: Vec::new() },
     }
 }

@@ -126,9 +126,14 @@ impl Limit {
 }
 
 impl Bound {
-    /// As a number, for other tools; exact up to 2^53.
+    /// As a number, for other tools, if it is not [whole](Bound::exact): as near as can be.
     pub fn to_f64(self) -> f64 {
         self.0 as f64 / MILLION as f64
+    }
+
+    /// The number, if it is whole.
+    pub fn exact(self) -> Option<i128> {
+        (self.0 % MILLION == 0).then_some(self.0 / MILLION)
     }
 
     /// The last whole number up to it.
