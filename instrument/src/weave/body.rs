@@ -7,7 +7,7 @@ use super::sequences::{Call, Emitter, Locals, local};
 use super::{Options, Treatment};
 use crate::classfile::instructions::{Instruction, Instructions};
 use crate::classfile::opcode::op;
-use crate::classfile::{Code, Error};
+use crate::classfile::{Code, Error, Handler};
 use crate::flow::{Graph, mark};
 use crate::probes::Level;
 
@@ -272,7 +272,8 @@ impl Body {
                 self.far.push(jump.source);
             } else {
                 let has_detour = jump.pad.is_some_and(|pad| placement.pads[pad as usize].detour.is_some());
-                let at = self.detour_place(source, jump.from, to).filter(|_| !has_detour).ok_or(SkipReason::TooLarge)?;
+                let at =
+                    self.detour_place(source, jump.from, to, jump.block).filter(|_| !has_detour).ok_or(SkipReason::TooLarge)?;
                 detours.push((at, jump));
             }
         }
@@ -283,19 +284,29 @@ impl Body {
     }
 
     /// A block between a conditional jump and its far target, well within reach, that has a stack map (being a jump
-    /// target or behind an unconditional jump).
-    fn detour_place(&self, source: &Source<'_, '_>, from: u32, to: u32) -> Option<u32> {
+    /// target or behind an unconditional jump). The locals are the target's there, which every handler around it must take (JVMS §4.10.1.6): so no
+    /// handler may be there that is not at the target.
+    fn detour_place(&self, source: &Source<'_, '_>, from: u32, to: u32, target: u32) -> Option<u32> {
         // What moves when detours are written, often many at one place, should not put them out of reach again.
         const REACH: i64 = 24_000;
         let from = i64::from(from);
-        let reachable = |b: &u32| {
-            let start = source.graph.blocks[*b as usize].start;
-            let marks = source.graph.marks[start as usize];
-            let at = i64::from(self.behind[start as usize]);
-            marks & (mark::TARGET | mark::HANDLER | mark::CUT_OFF) != 0 && start > 0 && (at - from).abs() < REACH
+        let Source { graph, code, .. } = source;
+        let target = graph.blocks[target as usize];
+        let at = |b: u32| i64::from(self.behind[graph.blocks[b as usize].start as usize]);
+        let is_reachable = |&b: &u32| {
+            let start = graph.blocks[b as usize].start;
+            let marks = graph.marks[start as usize];
+            marks & (mark::TARGET | mark::HANDLER | mark::CUT_OFF) != 0 && start > 0 && (at(b) - from).abs() < REACH
         };
-        let at = |b: &u32| i64::from(self.behind[source.graph.blocks[*b as usize].start as usize]);
-        (0..source.graph.exit()).filter(reachable).min_by_key(|b| (at(b) - i64::from(to)).abs())
+        let suits = |&b: &u32| {
+            let place = graph.blocks[b as usize];
+            let covers = |h: &Handler, bci: u32| (u32::from(h.start)..u32::from(h.end)).contains(&bci);
+            place.uninitialised == target.uninitialised
+                && !code.handlers().any(|h| covers(&h, place.start) && !covers(&h, target.start))
+        };
+        let mut places: Vec<u32> = (0..graph.exit()).filter(is_reachable).collect();
+        places.sort_by_key(|&b| (at(b) - i64::from(to)).abs());
+        places.into_iter().find(suits)
     }
 }
 
