@@ -44,6 +44,8 @@ impl ClassLog {
                     Ok(()) => *length += record.len() as u64,
                     Err(error) => {
                         message(&format!("the class log cannot be written, it stays in memory from now on: {error}"));
+                        // Half a record is none; an error leaves it to be read as torn.
+                        let _ = file.set_len(*length);
                         let mut bytes = read(file, *length);
                         bytes.extend_from_slice(record);
                         *store = Store::Memory(bytes);

@@ -68,7 +68,7 @@ impl Classes {
         if let Some(original) = leftovers::original(class.bytes) {
             return Some(original);
         }
-        let entry = self.entry_of(changed).filter(|_| !changed.is_null())?;
+        let entry = if changed.is_null() { None } else { self.entry_of(changed) }?;
         let records = self.log.records();
         let log = Log::read(&records);
         let logged = log.classes.get(entry as usize)?;

@@ -123,12 +123,18 @@ fn a_file_that_is_cut_short_is_an_error_before_and_after_it_is_opened() {
 fn what_the_jvm_kept_for_itself_is_said_to_be_missing() {
     let place = Place::new();
     let path = place.recording(DEAD);
-    let arena = OpenOptions::new().write(true).open(path.join("arena")).unwrap();
+    let arena = OpenOptions::new().read(true).write(true).open(path.join("arena")).unwrap();
     let warnings = || take::read(&open(&path).unwrap()).unwrap().profile(Taken::Killed).unwrap().warnings;
     // However little of the file takes room on the disk: it may be a copy.
     assert_eq!(warnings(), ["the program paused"]);
+    // Contexts of which the file has the place only.
+    let mut top = [0; 8];
+    arena.read_exact_at(&mut top, header::TOP).unwrap();
+    arena.write_all_at(&(u64::from_le_bytes(top) + (1 << 20)).to_le_bytes(), header::TOP).unwrap();
+    arena.set_len(arena.metadata().unwrap().len() + (1 << 20)).unwrap();
+    assert!(warnings()[0].contains("stepped over"), "{:?}", warnings());
     arena.write_all_at(&flags::PRIVATE.to_le_bytes(), header::FLAGS).unwrap();
-    assert!(warnings()[0].contains("are missing"));
+    assert!(warnings()[0].contains("are missing") && warnings().len() == 2, "{:?}", warnings());
 }
 
 #[test]

@@ -127,7 +127,8 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
     let mut table = vec![0; (abi::METHOD_ENTRY * known).min(mem.len() - abi::METHODS) as usize];
     mem.bytes(abi::METHODS, &mut table).ok_or(short)?;
     let top = mem.u64(header::TOP).unwrap_or(0).min(mem.len());
-    let mut chunks = chunks(mem, top, &mut capture.warnings);
+    let private = capture.flags & flags::PRIVATE != 0;
+    let mut chunks = chunks(mem, top, private, &mut capture.warnings);
     chunks.sort_unstable_by_key(|c| (c.tree, c.at));
     let lanes = word(header::LANES)?;
     capture.caches = caches(mem, lanes).ok_or(CaptureError::Caches)?;
@@ -183,8 +184,8 @@ struct Chunk {
 }
 
 /// The chunks up to `top`. A header that is not there yet is waited for a moment; one that stays away (its writer was
-/// killed between taking the room and using it) is stepped over.
-fn chunks(mem: &dyn Memory, top: u64, warnings: &mut Vec<String>) -> Vec<Chunk> {
+/// killed between taking the room and using it) is stepped over. `private`: the last ones may be in the JVM's own memory, which whoever reads the file says.
+fn chunks(mem: &dyn Memory, top: u64, private: bool, warnings: &mut Vec<String>) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     let mut at = abi::CHUNKS;
     while at < top {
@@ -206,6 +207,9 @@ fn chunks(mem: &dyn Memory, top: u64, warnings: &mut Vec<String>) -> Vec<Chunk> 
         at += 8;
         while at < top && (window.u32(at) != Some(kind::CHUNK) || chunk_at(mem, at, top).is_none()) {
             at += 8;
+        }
+        if private && at >= top {
+            break;
         }
         warnings.push(format!("{} bytes at {hole} of the recording are no chunk and were stepped over", at.min(top) - hole));
     }
