@@ -220,7 +220,7 @@ fn changed_code_that_cprof_cannot_take_back_counts_when_it_comes_again() {
             assert_eq!(attached.get("error"), None, "{attached:?}");
             running.ask("5 12");
             if round == 0 {
-                ["Serve", "changed", ""].map(|what| running.java_agent(&keeps, what));
+                ["Serve", "changed", ""].iter().for_each(|what| running.java_agent(&keeps, what));
             }
             running.ask("5 12");
             let left = running.command("command=detach");
