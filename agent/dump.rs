@@ -16,6 +16,10 @@ use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// So long the stacks are taken anew when classes were loaded meanwhile. Threads that cannot be stopped may load more for ever.
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// In a profile for which not all threads stood still.
 const NOT_STOPPED: &str = "not all threads could be stopped when this was written (a debugger keeps that to itself): what they executed meanwhile may be missing, or \
@@ -170,10 +174,22 @@ impl Agent {
         let current = self.jvmti.current_thread().map_err(|e| e.to_string())?;
         let muted = Muted::thread(jni, current, self.contexts, &self.arena);
         let mut stopped = Stopped::all(self.jvmti, jni, self.feature >= VIRTUAL_THREADS, || self.arena.has_virtual_threads());
-        // Not before: a class that is loaded meanwhile may run.
-        let records = self.log.records();
+        let (mut records, mut stacks);
+        let begin = Instant::now();
+        loop {
+            // Not before: a class that is loaded meanwhile may run.
+            records = self.log.records();
+            stacks = Frames::new(self, &Log::read(&records)).stacks(jni, &mut stopped, self.contexts, &self.arena);
+            // Threads that ran on, to come out of injected code, may have loaded classes and be in them now.
+            if self.log.len() == records.len() as u64 {
+                break;
+            }
+            if begin.elapsed() > LONGEST {
+                records = self.log.records();
+                break;
+            }
+        }
         let log = Log::read(&records);
-        let stacks = Frames::new(self, &log).stacks(jni, &mut stopped, self.contexts, &self.arena);
         let still = self.caches.as_ref().map(|caches| {
             // What a thread that runs on logs meanwhile is left out.
             self.drain(jni, &stopped, caches);

@@ -170,3 +170,21 @@ fn threads_that_attach_have_their_names() {
         assert!(!table.contains("unnamed"), "JDK {}: {table}", bench.jdk.feature);
     }
 }
+
+/// Threads that are caught amid cprof's code run on until they are out of it, and may load a class on the way.
+#[test]
+fn classes_that_are_loaded_while_the_profile_is_taken_are_in_it() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("defines-{}", bench.jdk.feature));
+        let out = directory.join("defines.cprof");
+        for _ in 0..5 {
+            let counted = java(&bench, &format!("quiet,out={}", out.display()), "Defines");
+            let mut interpreted = bench.jdk.command("java");
+            interpreted.arg("-Xint").args(counted.get_args());
+            let ending = end(interpreted);
+            assert_eq!(ending.code, 7, "JDK {}: {}", bench.jdk.feature, ending.stderr);
+            let report = Report::read(&out);
+            assert!(!report.warnings.iter().any(|warning| warning.contains("left out")), "{:?}", report.warnings);
+        }
+    }
+}
