@@ -189,7 +189,6 @@ impl Agent {
                 break;
             }
         }
-        let log = Log::read(&records);
         let still = self.caches.as_ref().map(|caches| {
             // What a thread that runs on logs meanwhile is left out.
             self.drain(jni, &stopped, caches);
@@ -202,7 +201,7 @@ impl Agent {
         // A thread that is stopped holds the lock for no longer than it takes, as it calls nothing of the VM's with it.
         let result = at_stop(&self.pauses.0, capture);
         drop((still, stopped, muted));
-        Ok(then(result, &log))
+        Ok(then(result, &Log::read(&records)))
     }
 
     /// Simulates what threads have logged and not simulated themselves.

@@ -96,6 +96,13 @@ impl Bench {
         java
     }
 
+    /// A `java` command for one program as users start it: options of the JVM, its name, its arguments.
+    pub fn program(&self, arguments: &[&str]) -> Command {
+        let mut java = self.jdk.command("java");
+        java.args(["-Xmx128m", "-cp", &self.built.class_path]).args(arguments);
+        java
+    }
+
     fn start(&self, mut java: Command, programs: &[&Program]) -> Ending {
         java.args(["-cp", &self.built.class_path]);
         match programs {

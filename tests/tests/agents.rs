@@ -164,9 +164,7 @@ fn code_that_another_agent_kept_is_counted_once() {
         let keeps = format!("-javaagent:{}=Plain", build::agent_jar(&bench.jdk, &directory, "Keeps", &[]).display());
         let out = directory.join("kept.cprof");
         let cprof = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
-        let mut java = bench.jdk.command("java");
-        java.args([&cprof, &keeps]).args(["-cp", &bench.built.class_path, "Plain"]);
-        let ending = Ending::from(java.output().or_fail("starting java"));
+        let ending = Ending::from(bench.program(&[&cprof, &keeps, "Plain"]).output().or_fail("starting java"));
         assert_eq!(ending.code, 7, "JDK {}: {}", bench.jdk.feature, ending.stderr);
         let report = Report::read(&out);
         assert_eq!(report.tree.of_method("Plain.fails(I)I").calls, 30, "JDK {}", bench.jdk.feature);
@@ -177,10 +175,8 @@ fn code_that_another_agent_kept_is_counted_once() {
 /// A server to attach to, the Java agent that keeps code, and where the profile goes.
 fn keeping(bench: &Bench, name: &str) -> (Running, PathBuf, PathBuf) {
     let directory = build::fresh(&format!("{name}-{}", bench.jdk.feature));
-    let mut java = bench.jdk.command("java");
-    java.args(["-cp", &bench.built.class_path, "Serve"]);
     let keeps = build::agent_jar(&bench.jdk, &directory, "Keeps", &[]);
-    (Running::start(java, &directory), keeps, directory.join("kept.cprof"))
+    (Running::start(bench.program(&["Serve"]), &directory), keeps, directory.join("kept.cprof"))
 }
 
 /// What it gave back as it was goes when cprof goes.
@@ -271,17 +267,13 @@ fn programs_under_a_debugger_are_counted() {
         let out = directory.join("debugged.cprof");
         let cprof = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
         for [first, second] in [[&*cprof, DEBUGGER], [DEBUGGER, &*cprof]] {
-            let mut java = bench.jdk.command("java");
-            java.args([first, second]).args(["-cp", &bench.built.class_path, "Plain"]);
-            let ending = Ending::from(java.output().or_fail("starting java"));
+            let ending = Ending::from(bench.program(&[first, second, "Plain"]).output().or_fail("starting java"));
             assert_eq!((ending.code, &*ending.stderr), (7, ""), "JDK {}: {first} {second}", bench.jdk.feature);
             let report = Report::read(&out);
             assert_eq!(report.tree.of_method("Plain.fails(I)I").calls, 30, "JDK {}: {first} {second}", bench.jdk.feature);
             assert!(report.warnings.iter().any(|warning| warning.contains(TOLD)), "{:?}", report.warnings);
         }
-        let mut java = bench.jdk.command("java");
-        java.args([DEBUGGER, "-cp", &bench.built.class_path, "Serve"]);
-        let mut running = Running::start(java, &directory);
+        let mut running = Running::start(bench.program(&[DEBUGGER, "Serve"]), &directory);
         let attached = running.command(&format!("root=Serve.request,out={}", out.display()));
         assert_eq!(attached.get("error"), None, "{attached:?}");
         running.ask("25 12");

@@ -23,13 +23,6 @@ fn java(bench: &Bench, agent: Option<&str>, how: &str) -> Command {
     java
 }
 
-/// A program that nobody counts yet, with its arguments, and options of the JVM before it.
-fn start(bench: &Bench, directory: &Path, program: &[&str]) -> Running {
-    let mut java = bench.jdk.command("java");
-    java.args(["-Xmx128m", "-cp", &bench.built.class_path]).args(program);
-    Running::start(java, directory)
-}
-
 /// What these requests cost when the JVM was started with the agent.
 fn launched(bench: &Bench, directory: &Path, how: &str) -> Tree {
     let out = directory.join("launched.cprof");
@@ -167,7 +160,7 @@ fn methods_that_outlive_recordings_leave_nothing_of_them() {
         let directory = build::fresh(&format!("attach-outlived-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
         let large = directory.join("large").display().to_string();
-        let mut running = start(&bench, &directory, &["Outlived", &large]);
+        let mut running = Running::start(bench.program(&["Outlived", &large]), &directory);
         for _ in 0..5 {
             assert_ok(&running.command(&format!("out={}", out.display())));
             // The program waits for its next line in a woven method, and does not wake while cprof is away.
@@ -183,7 +176,7 @@ fn methods_that_outlive_recordings_leave_nothing_of_them() {
 
 /// A program that defines a hidden class, whose initialiser takes `patience` milliseconds, or as long as it is told; attached to, and in the middle of it.
 fn defining(bench: &Bench, directory: &Path, patience: u32) -> (Running, String) {
-    let mut running = start(bench, directory, &["Hides"]);
+    let mut running = Running::start(bench.program(&["Hides"]), directory);
     let attach = format!("root=Hides.requested,out={}", directory.join("round.cprof").display());
     assert_ok(&running.command(&attach));
     assert_eq!(running.ask(&format!("define {patience}")), "begun");
@@ -230,7 +223,7 @@ fn a_class_that_is_being_loaded_when_cprof_comes_is_counted() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("attach-loading-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
-        let mut running = start(&bench, &directory, &["Midway"]);
+        let mut running = Running::start(bench.program(&["Midway"]), &directory);
         assert_eq!(running.ask("load"), "loading");
         assert_ok(&running.command(&format!("out={}", out.display())));
         assert_eq!(running.ask("finish"), "loaded");
@@ -247,7 +240,7 @@ fn a_class_that_is_being_loaded_when_cprof_leaves_harms_nobody() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("attach-left-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
-        let mut running = start(&bench, &directory, &["Midway"]);
+        let mut running = Running::start(bench.program(&["Midway"]), &directory);
         assert_ok(&running.command(&format!("max-memory=64m,out={}", out.display())));
         assert_eq!(running.ask("load"), "loading");
         assert_ok(&running.command("command=detach"));
@@ -270,7 +263,7 @@ fn a_class_that_cannot_be_linked_stays_woven_and_harms_nobody() {
         let directory = build::fresh(&format!("attach-unlinked-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
         let attach = format!("out={}", out.display());
-        let mut running = start(&bench, &directory, &["Unlinked"]);
+        let mut running = Running::start(bench.program(&["Unlinked"]), &directory);
         assert_ok(&running.command(&attach));
         assert_eq!(running.ask("load"), "load");
         let left = running.command("command=detach");
@@ -297,7 +290,7 @@ fn a_class_that_was_not_linked_when_cprof_came_is_counted_once() {
         let directory = build::fresh(&format!("attach-not-linked-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
         let attach = format!("out={}", out.display());
-        let mut running = start(&bench, &directory, &["Unlinked"]);
+        let mut running = Running::start(bench.program(&["Unlinked"]), &directory);
         assert_eq!(running.ask("load"), "load");
         assert_ok(&running.command(&attach));
         let left = running.command("command=detach");
@@ -320,7 +313,8 @@ fn a_system_loader_that_holds_its_lock_is_not_asked_while_threads_stand_still() 
         let directory = build::fresh(&format!("attach-loader-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
         // The VM warns that such a loader does without the archive.
-        let mut running = start(&bench, &directory, &["-Xshare:off", "-Djava.system.class.loader=Slowly", "Slowly"]);
+        let mut running =
+            Running::start(bench.program(&["-Xshare:off", "-Djava.system.class.loader=Slowly", "Slowly"]), &directory);
         for _ in 0..3 {
             assert_ok(&running.command(&format!("root=Slowly.requested,out={}", out.display())));
             assert_eq!(running.ask("100"), "4950");

@@ -178,10 +178,8 @@ fn classes_that_are_loaded_while_the_profile_is_taken_are_in_it() {
         let directory = build::fresh(&format!("defines-{}", bench.jdk.feature));
         let out = directory.join("defines.cprof");
         for _ in 0..5 {
-            let counted = java(&bench, &format!("quiet,out={}", out.display()), "Defines");
-            let mut interpreted = bench.jdk.command("java");
-            interpreted.arg("-Xint").args(counted.get_args());
-            let ending = end(interpreted);
+            let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+            let ending = end(bench.program(&["-Xint", &agent, "Defines"]));
             assert_eq!(ending.code, 7, "JDK {}: {}", bench.jdk.feature, ending.stderr);
             let report = Report::read(&out);
             assert!(!report.warnings.iter().any(|warning| warning.contains("left out")), "{:?}", report.warnings);

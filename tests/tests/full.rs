@@ -102,8 +102,7 @@ fn what_is_in_no_file_stays_until_its_profile_is_written() {
     }
     for bench in run::benches() {
         let directory = build::fresh(&format!("full-detach-{}", bench.jdk.feature));
-        let mut java = bench.jdk.command("java");
-        java.args(["-Xmx64m", "-cp", &bench.built.class_path, "Serve"]);
+        let java = bench.program(&["Serve"]);
         let mut running = Running::start(with_tmpfs(&java, "4m", Path::new("/dev/shm")), &directory);
         let nowhere = directory.join("nowhere").join("it.cprof");
         let attached = running.command(&format!("root=Serve.request,out={}", nowhere.display()));
