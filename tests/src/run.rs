@@ -6,7 +6,9 @@ use crate::jdk::{self, Jdk};
 use crate::program::{Expectation, Program};
 use crate::tree::{Counts, Tree, stable};
 use cprof_export::names;
+use cprof_profile::model::special;
 use cprof_profile::tree::Symbol;
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -217,6 +219,23 @@ pub fn contexts(report: &serde_json::Value) -> &[serde_json::Value] {
     rows
 }
 
+/// What the agent wrote, before the commands add up what is the same. A frame that was active is taken off one of two such contexts only.
+fn no_context_twice(profile: &Path) {
+    let written = cprof_profile::file::read(profile).or_fail(profile.display());
+    let nodes = &written.nodes;
+    let mut seen = HashSet::new();
+    for node in 0..nodes.len() {
+        let site = nodes.site.get(node).copied().unwrap_or(0);
+        let (parent, method) = (nodes.parent[node], nodes.method[node]);
+        assert!(
+            method >= special::FIRST || seen.insert((parent, method, site)),
+            "{} has a context twice: {} of {parent}",
+            profile.display(),
+            written.methods[method as usize].name
+        );
+    }
+}
+
 /// What `cprof report --tree --format json` says.
 #[derive(Debug)]
 pub struct Report {
@@ -232,6 +251,7 @@ impl Report {
     /// Reads a profile by the command.
     pub fn read(profile: &Path) -> Report {
         use serde_json::Value;
+        no_context_twice(profile);
         let text = build::must(Command::new(build::cprof()).arg("report").arg(profile).args(["--tree", "--format", "json"]));
         let json: Value = serde_json::from_str(&text).or_fail("reading the JSON of cprof report");
         let list =

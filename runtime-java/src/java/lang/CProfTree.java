@@ -71,17 +71,29 @@ final class CProfTree {
         return (u.getLong(null, c + (u.getInt(null, method(mid)) < 0 ? LEAF_COUNTERS : COUNTERS)) & 7) == 0;
     }
 
-    /** Puts a child into its first slot; what was there moves to its other slot, and what was there to the index. */
+    /**
+     * Puts a child into its first slot; what was there moves to its other slot, and what was there to the index, or to its own other slot if
+     * that is free: a child for which a slot is free is in no index.
+     */
     @Hidden private static void promote(Unsafe u, long r, long p, long c, long first) {
         int before = u.getInt(null, first);
-        int mid = u.getInt(null, at(before));
-        int site = u.getInt(null, at(before) + SITE);
-        long other = first(p, mid, site);
-        if (other == first) other = second(p, mid, site);
+        long other = other(u, p, before, first);
         int last = u.getInt(null, other);
-        if (last != 0 && !indexed(u, r, at(last))) return;
+        if (last != 0) {
+            long free = other(u, p, last, other);
+            if (u.getInt(null, free) == 0) u.putIntVolatile(null, free, last);
+            else if (!indexed(u, r, at(last))) return;
+        }
         u.putIntVolatile(null, other, before);
         u.putIntVolatile(null, first, ref(c));
+    }
+
+    /** The slot that a child in one of its slots is not in. */
+    @Hidden private static long other(Unsafe u, long p, int child, long slot) {
+        int mid = u.getInt(null, at(child));
+        int site = u.getInt(null, at(child) + SITE);
+        long first = first(p, mid, site);
+        return first != slot ? first : second(p, mid, site);
     }
 
     /** Sees to it that a node is in the index; false when there is no room. */
