@@ -20,7 +20,7 @@ import java.util.stream.Stream;
 /**
  * Links every class of this JDK, or of jars, and so has the verifier read it; initialises none.
  *
- * <p>{@code VerifyAll <report> jdk | <jar>...}: writes to the report, sorted, a line for every class that cannot be loaded
+ * <p>{@code VerifyAll <report> jdk | <jar>... [-- <jar>...]}: those after {@code --} are only there to be found by the others. Writes to the report, sorted, a line for every class that cannot be loaded
  * or linked: kind of error, class, and the verifier's first line if it was the one to refuse. Prints the number of classes linked and not linked.
  * A class that does not link in an untouched JVM either (an optional dependency is missing) shows in the report of
  * a run without cprof; only differences count.
@@ -39,7 +39,7 @@ public final class VerifyAll {
         if (args.length == 2 && args[1].equals("jdk")) {
             run.image();
         } else {
-            for (int i = 1; i < args.length; i++) {
+            for (int i = 1; i < args.length && !args[i].equals("--"); i++) {
                 run.jar(args, i);
             }
         }
@@ -68,7 +68,7 @@ public final class VerifyAll {
         List<URL> path = new ArrayList<>();
         path.add(url(args[which]));
         for (int i = 1; i < args.length; i++) {
-            if (i != which) {
+            if (i != which && !args[i].equals("--")) {
                 path.add(url(args[i]));
             }
         }
