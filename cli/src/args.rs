@@ -14,6 +14,7 @@ pub use live::{Attach, Clean, Detach, List, Recover, Snapshot, Top};
 pub use merge::Merge;
 pub use views::{Flamegraph, Html};
 
+use crate::usage::Usage;
 use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cprof_profile::cache::CacheSpec;
@@ -264,12 +265,18 @@ impl Evaluating {
         Options { cache: Some(cache), without_upcalls: self.no_upcalls, without_exceptions: self.no_exceptions }
     }
 
+    /// Whether any of these options is.
+    pub fn is_given(&self) -> bool {
+        !self.set.is_empty() || self.no_upcalls || self.no_exceptions
+    }
+
     /// Refuses options that need a processor, of which there is none.
     pub fn refuse_without_processor(&self, caches: usize) -> Result<()> {
-        if caches > 0 || !self.set.is_empty() || self.no_upcalls || self.no_exceptions {
-            bail!(
+        if caches > 0 || self.is_given() {
+            bail!(Usage(
                 "--cache, --set, --no-upcalls and --no-exceptions belong to a processor; name one with --target (cprof targets lists them)"
-            );
+                    .to_owned()
+            ));
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! `cprof explore`: one profile on many configurations.
 
+mod matrix;
 mod plot;
 
 use crate::args::{Explore, Format};
@@ -11,56 +12,14 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
-use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{Metrics, Options, evaluate};
 use cprof_profile::names::{dotted, thousands};
-use cprof_profile::target::{self, CycleEstimator, Model};
-use serde::{Deserialize, Serialize};
+use cprof_profile::target::{CycleEstimator, Model};
+use matrix::{Configuration, Matrix};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-
-/// The matrix when none is given.
-const DEFAULT: &str = include_str!("../../targets/matrices/default.toml");
-
-/// More configurations than this are taken for a mistake.
-const MOST: usize = 10_000;
-
-/// Which configurations: all combinations.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Matrix {
-    targets: Vec<String>,
-    /// None: those that were simulated, ideal and none.
-    caches: Option<Vec<String>>,
-    #[serde(default)]
-    set: BTreeMap<String, Vec<i64>>,
-    /// What speedups are against; the first configuration when absent.
-    base: Option<Base>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Base {
-    target: String,
-    cache: Option<String>,
-    #[serde(default)]
-    set: BTreeMap<String, i64>,
-}
-
-/// A processor with its cache and parameters.
-#[derive(Clone)]
-struct Configuration {
-    target: String,
-    cache: CacheSpec,
-    set: Vec<(String, i64)>,
-}
-
-impl Configuration {
-    fn name(&self) -> String {
-        format!("{}, {}{}", self.target, self.cache, settings(self.set.iter().map(|(name, value)| (name, value))))
-    }
-}
 
 /// A row.
 #[derive(Serialize)]
@@ -89,7 +48,7 @@ pub fn explore(args: &Explore) -> Result<()> {
     }
     let view = View::load(&args.part, None)?;
     let chosen = view.chosen_nodes();
-    let (configurations, base) = configurations(&matrix(args)?, &view)?;
+    let Matrix { configurations, base } = matrix::read(args.matrix.as_deref(), &view.profile.caches)?;
     let against = base.as_ref().unwrap_or(&configurations[0]).name();
     let mut notes = BTreeSet::new();
     let mut measured = |c: &Configuration| measured(&view, &chosen, c, args, &mut notes);
@@ -127,55 +86,6 @@ fn draw(rows: &[Row], view: &View, against: &str, file: &Path) -> Result<()> {
     out.write_all(plot::svg(&title, against, &bars).as_bytes()).with_context(|| output::cannot(file))?;
     out.finish()?;
     Ok(())
-}
-
-fn matrix(args: &Explore) -> Result<Matrix> {
-    let Some(path) = &args.matrix else { return toml::from_str(DEFAULT).context("the default matrix") };
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read the matrix {}", path.display()))?;
-    let text = target::text(&path.display().to_string(), bytes)?;
-    toml::from_str(&text).with_context(|| format!("{} is no matrix", path.display()))
-}
-
-fn cache(text: &str) -> Result<CacheSpec> {
-    Ok(text.parse::<CacheSpec>()?)
-}
-
-/// All combinations, and the base.
-fn configurations(matrix: &Matrix, view: &View) -> Result<(Vec<Configuration>, Option<Configuration>)> {
-    let caches: Vec<CacheSpec> = match &matrix.caches {
-        Some(caches) => caches.iter().map(|c| cache(c)).collect::<Result<_>>()?,
-        None => view.profile.caches.iter().copied().chain([CacheSpec::IDEAL, CacheSpec::NONE]).collect(),
-    };
-    let mut sets: Vec<Vec<(String, i64)>> = vec![Vec::new()];
-    for (name, values) in &matrix.set {
-        let with = |set: &Vec<(String, i64)>, value: i64| set.iter().cloned().chain([(name.clone(), value)]).collect();
-        sets = sets.iter().flat_map(|set| values.iter().map(move |&v| with(set, v))).collect();
-        if sets.len() > MOST {
-            break;
-        }
-    }
-    let count = matrix.targets.len().saturating_mul(caches.len()).saturating_mul(sets.len());
-    if count == 0 || count > MOST {
-        bail!("the matrix has {count} configurations; it must have at least one and at most {MOST}");
-    }
-    let mut all = Vec::new();
-    for target in &matrix.targets {
-        for &cache in &caches {
-            all.extend(sets.iter().map(|set| Configuration { target: target.clone(), cache, set: set.clone() }));
-        }
-    }
-    let base = match &matrix.base {
-        None => None,
-        Some(base) => {
-            let set: Vec<(String, i64)> = base.set.clone().into_iter().collect();
-            let cache = match &base.cache {
-                Some(text) => cache(text)?,
-                None => model(&base.target, &set)?.cache(),
-            };
-            Some(Configuration { target: base.target.clone(), cache, set })
-        }
-    };
-    Ok((all, base))
 }
 
 fn measured(

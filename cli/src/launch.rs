@@ -111,8 +111,8 @@ fn exit_code(status: ExitStatus) -> u8 {
 fn summarise(path: &Path, pid: u32, began: SystemTime) -> Result<()> {
     let mut err = io::stderr().lock();
     let Some(path) = written(path, began) else {
-        // What went into a device or a pipe is not to be had back.
         if path.metadata().is_ok_and(|file| !file.is_file()) {
+            writeln!(err, "cprof: the profile went into {}, which is no file: there is nothing to sum up", path.display())?;
             return Ok(());
         }
         writeln!(err, "cprof: no profile was written to {}", path.display())?;

@@ -143,8 +143,6 @@ fn errors_say_what_there_is() {
     assert!(message.contains("/nowhere/x cannot be written"), "{message}");
     let message = profile.fails(&["--format", "json", "-o", "-", "--thread", "nobody"]);
     assert!(message.contains("no thread whose name fits nobody"), "{message}");
-    let message = profile.fails(&["--format", "json", "-o", "-", "--cache", "4k/16"]);
-    assert!(message.contains("name one with --target"), "{message}");
     let message = profile.fails(&["--format", "json", "-o", "/dev/full"]);
     assert!(message.contains("/dev/full cannot be written"), "{message}");
     assert_eq!(profile.run(&["--format", "elf", "-o", "-"]).status.code(), Some(2));

@@ -163,6 +163,16 @@ fn explore() {
     std::fs::write(&matrix, "targets = [\"jop\"]\ncache = [\"16k/64\"]\n").unwrap();
     let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);
     assert!(refused.contains("line 2"), "{refused}");
+    for (text, wrong) in [
+        ("targets = [\"jop\", \"jopp\"]", "1:19: there is no target \"jopp\""),
+        ("targets = [\"jop\"]\ncaches = [\"4k/16\", \"4k/1x\"]", "2:20: \"4k/1x\" is no cache"),
+        ("targets = [\"jop\"]\n[set]\nrwz = [1]", "3:1: target jop has no parameter rwz"),
+        ("targets = [\"jop\"]\n[base]\ntarget = \"jop\"\ncache = \"4x\"", "4:9: \"4x\" is no cache"),
+    ] {
+        std::fs::write(&matrix, text).unwrap();
+        let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);
+        assert!(refused.contains(&format!("{}:{wrong}", matrix.display())), "{refused}");
+    }
     std::fs::remove_file(&matrix).unwrap();
     let default = prints(&["explore", profile.path()]);
     assert!(default.contains("jop-combined, 1k/4") && default.contains("jop, none") && default.contains("+0.0%"), "{default}");

@@ -11,7 +11,7 @@ use crate::report::processor::{chosen_cache, model};
 use crate::report::view::View;
 use crate::style::Style;
 use crate::usage::{self, Usage};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use cprof_compare::budget::{self, Budget, Columns, Outcome, Verdict};
 use cprof_compare::metric::find;
 use cprof_profile::cache::CacheSpec;
@@ -64,6 +64,11 @@ fn budgets(args: &Check) -> Result<Vec<Budget>> {
 }
 
 fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
+    let mut named = budgets.iter().flat_map(|budget| &budget.limits).map(|(limit, _)| limit.metric.as_str());
+    if args.how.is_given() && !named.any(|metric| metric == "cycles" || metric.starts_with("cycles[")) {
+        let file = args.budget.display();
+        bail!(Usage(format!("--set, --no-upcalls and --no-exceptions belong to a processor, and {file} limits no cycles")));
+    }
     output::spares(&args.out, [&args.part.file, &args.budget].into_iter().chain(&args.baseline))?;
     let view = View::load(&args.part, None)?;
     let base = args.baseline.as_ref().map(|file| {

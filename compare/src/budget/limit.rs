@@ -176,9 +176,8 @@ fn order(text: &str) -> Option<(Order, &str)> {
 
 /// `1_250_000` without its `_`.
 fn digits(text: &str) -> Option<String> {
-    let plain = text.replace('_', "");
-    let good = !plain.is_empty() && plain.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('_') && !text.ends_with('_');
-    good.then_some(plain)
+    let good = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    text.split('_').all(good).then(|| text.replace('_', ""))
 }
 
 /// Nothing, `+2%`, `+0.25 %`, `-100`.
@@ -247,6 +246,7 @@ mod tests {
             ("calls 3", "\"3\" is no comparison"),
             ("calls = 3", "\"= 3\" is no comparison"),
             ("calls <= 3.5", "\"3.5\" is no whole number"),
+            ("calls <= 1__0", "\"1__0\" is no whole number"),
             ("calls <= -3", "\"-3\" is no whole number"),
             ("calls <= 18446744073709551616", "\"18446744073709551616\" is no whole number"),
             ("calls +x%", "\"+x%\" is no percentage"),

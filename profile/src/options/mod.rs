@@ -98,8 +98,13 @@ impl Options {
         for (position, option) in text.split(',').filter(|option| !option.is_empty()).enumerate() {
             let (name, value) = match option.split_once('=') {
                 Some((name, value)) => (name, Some(value)),
-                // As in libcprof.so=jop,cache=4k/16. What else stands first and is no option was meant to be one.
-                None if !is_option(option) && (position == 0 || Library.is_named(option)) => ("target", Some(option)),
+                // As in libcprof.so=jop,cache=4k/16.
+                None if !is_option(option) && Library.is_named(option) => ("target", Some(option)),
+                // What else stands first may have been meant to be either.
+                None if !is_option(option) && position == 0 => {
+                    let unknown = Library.load(option).err().map(|e| format!(", and {e}")).unwrap_or_default();
+                    return Err(Wrong(format!("there is no option {option:?}{unknown}; options are {VALID}")));
+                }
                 None => (option, None),
             };
             let repeatable = matches!(name, "root" | "include" | "exclude");
@@ -200,7 +205,10 @@ fn size(name: &str, value: &str) -> Result<u64, Wrong> {
 }
 
 fn root(value: &str) -> Result<String, Wrong> {
-    let name = value.split('(').next().unwrap_or_default();
+    let (name, rest) = value.split_at(value.find('(').unwrap_or(value.len()));
+    if !rest.is_empty() && !rest.contains([')', '*']) {
+        return Err(Wrong(format!("root={value} is not valid: its parenthesis is not closed")));
+    }
     match name.rsplit_once('.') {
         Some((class, method)) if !class.is_empty() && !method.is_empty() => Ok(value.to_owned()),
         _ => Err(Wrong(format!("root={value} is not valid; root= takes a class and a method, as root=com.acme.Main.run"))),
@@ -262,7 +270,9 @@ mod tests {
             ("max-memory=1q", "max-memory=1q", "512m"),
             ("max-memory=99999999999999999999g", "max-memory=9", "512m"),
             ("max-memory=é", "max-memory=é", "512m"),
+            ("quiett", "quiett", "out=PATH"),
             ("root=main", "root=main", "com.acme.Main.run"),
+            ("root=A.main(I", "root=A.main(I", "not closed"),
             ("include=a/b", "include=a/b", "dots"),
             ("out=a,out=b", "out", "twice"),
             ("out=-", "out=-", "name a file"),

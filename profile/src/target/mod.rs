@@ -165,7 +165,7 @@ impl fmt::Display for TargetError {
 
 impl Place {
     /// Where a file goes on behind this beginning of it.
-    fn behind(file: &str, before: &str) -> Place {
+    pub fn behind(file: &str, before: &str) -> Place {
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let (line, column) = (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
         Place { file: file.to_owned(), line, column }
