@@ -1,0 +1,52 @@
+//! JVMs that write an archive of their classes at their end, which HotSpot does not survive if an agent has changed these: they are not counted,
+//! and run as ever.
+
+use cprof_tests::attach::Running;
+use cprof_tests::run::{Bench, Ending};
+use cprof_tests::{OrFail, build, run};
+use std::path::Path;
+use std::process::Command;
+
+const TOLD: &str = "this JVM writes an archive of its classes at its end";
+
+/// The programs in a jar: classes of directories are in no archive.
+fn java(bench: &Bench, directory: &Path, arguments: &[&str]) -> Command {
+    let jar = directory.join("programs.jar");
+    // What is for newer JDKs comes after.
+    let classes = std::env::split_paths(&bench.built.class_path).next().expect("a directory");
+    build::must(bench.jdk.command("jar").arg("cf").arg(&jar).arg("-C").arg(classes).arg("."));
+    let mut java = bench.jdk.command("java");
+    java.arg("-cp").arg(jar).args(arguments);
+    java
+}
+
+#[test]
+fn such_a_jvm_is_not_attached_to() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("archives-attached-{}", bench.jdk.feature));
+        let (archive, out) = (directory.join("classes.jsa"), directory.join("it.cprof"));
+        let option = format!("-XX:ArchiveClassesAtExit={}", archive.display());
+        let mut running = Running::start(java(&bench, &directory, &[&option, "Serve"]), &directory);
+        let refused = running.command(&format!("out={}", out.display()));
+        let why = refused.get("error").unwrap_or_else(|| panic!("no error: {refused:?}"));
+        assert!(why.contains(TOLD) && why.contains(&option), "JDK {}: {refused:?}", bench.jdk.feature);
+        running.ask("5 12");
+        let (_, said) = running.end();
+        assert!(archive.is_file() && !out.exists(), "JDK {}: {said}", bench.jdk.feature);
+    }
+}
+
+/// JDK 17 itself refuses to start with an agent then; a cache of the kind that JDK 24 brought, it writes.
+#[test]
+fn such_a_program_runs_uncounted() {
+    for bench in run::benches().iter().filter(|bench| bench.jdk.feature >= 25) {
+        let directory = build::fresh(&format!("archives-{}", bench.jdk.feature));
+        let (cache, out) = (directory.join("classes.aot"), directory.join("it.cprof"));
+        let cprof = format!("-agentpath:{}=out={}", build::agent().display(), out.display());
+        let option = format!("-XX:AOTCacheOutput={}", cache.display());
+        let ending = Ending::from(java(bench, &directory, &[&cprof, &option, "Plain"]).output().or_fail("starting java"));
+        assert_eq!(ending.code, 7, "{}", ending.stderr);
+        assert!(ending.stderr.contains(TOLD) && ending.stderr.contains("runs on without being profiled"), "{}", ending.stderr);
+        assert!(cache.is_file() && !out.exists(), "{}", ending.stderr);
+    }
+}
