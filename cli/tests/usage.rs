@@ -58,6 +58,7 @@ fn wrong_options_end_with_2() {
         ("run --cache 4x -- ./java", "cache=4x"),
         ("run --root main -- ./java", "com.acme.Main.run"),
         ("run --target jup -- ./java", "jup"),
+        ("run --target one/mine.toml -o ./one/mine.toml -- ./java", "out=./one/mine.toml is read for target=one/mine.toml"),
         ("attach 1 --max-memory 1q", "512m"),
         ("attach 1 --cache 4k/16+4k/16", "given twice"),
         ("recover a.cprof", "a.cprof is neither a process id nor a recording's directory"),
