@@ -2,9 +2,11 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.jar.JarEntry;
@@ -18,15 +20,17 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Stretches methods with nops to just what jumps reach: woven, with what cprof adds, many of their jumps do not reach any more.
+ * Stretches methods with nops until their longest jumps just reach: woven, with what cprof adds, they do not reach any more.
  *
- * <p>{@code Stretch <out.jar> <every> <jar>...}: of every so-manieth class of the jars, its methods with jumps or handlers; the others are left out.
+ * <p>{@code Stretch <out.jar> <every> <jar>...}: of every so-manieth class of the jars, its methods with jumps; classes without any are left out.
  */
 public final class Stretch {
     /** The largest offset of a jump (JVMS 6.5, goto). */
     private static final int REACH = 32_767;
-    /** How much shorter some methods are left, so that some jumps reach and some do not. */
-    private static final int VARIETY = 4_000;
+    /** How much shorter some are left, so that some jumps reach and some do not. */
+    private static final int VARIETY = 400;
+    /** More is not stretched: a method has at most 65,535 bytes (JVMS 4.7.3), and cprof adds some. */
+    private static final int LONGEST = 58_000;
 
     private final Set<String> seen = new HashSet<>();
     private int methods;
@@ -70,20 +74,31 @@ public final class Stretch {
     /** The class with its methods stretched; null when there are none to stretch. */
     private byte[] stretched(byte[] bytes) {
         ClassReader reader = new ClassReader(bytes);
-        Map<String, Integer> nops = nops(reader);
-        if (nops.isEmpty()) {
+        Map<String, Shape> shapes = new HashMap<>();
+        reader.accept(new Methods(new ClassWriter(0)) {
+            @Override
+            MethodVisitor method(String method, MethodVisitor to) {
+                Shape shape = new Shape(to);
+                shapes.put(method, shape);
+                return shape;
+            }
+        }, 0);
+        shapes.forEach((method, shape) -> shape.choose(REACH - Math.floorMod(method.hashCode(), VARIETY)));
+        shapes.values().removeIf(shape -> shape.each == 0);
+        if (shapes.isEmpty()) {
             return null;
         }
-        methods += nops.size();
+        methods += shapes.size();
         ClassWriter writer = new ClassWriter(0);
         reader.accept(new Methods(writer) {
             @Override
             MethodVisitor method(String method, MethodVisitor to) {
-                int each = nops.getOrDefault(method, 0);
-                return new Instructions(to) {
+                Shape shape = shapes.get(method);
+                return shape == null ? to : new Instructions(to) {
                     @Override
                     void instruction() {
-                        for (int i = 0; i < each; i++) {
+                        int nops = shape.each + (instructions == shape.place ? shape.rest : 0);
+                        for (int i = 0; i < nops; i++) {
                             mv.visitInsn(Opcodes.NOP);
                         }
                     }
@@ -93,46 +108,77 @@ public final class Stretch {
         return writer.toByteArray();
     }
 
-    /** How many nops go with each instruction of each method that is to be stretched. */
-    private static Map<String, Integer> nops(ClassReader reader) {
-        Map<String, Label> ends = new HashMap<>();
-        Map<String, Integer> instructions = new HashMap<>();
-        Set<String> jumping = new HashSet<>();
-        ClassWriter layout = new ClassWriter(0);
-        reader.accept(new Methods(layout) {
-            @Override
-            MethodVisitor method(String method, MethodVisitor to) {
-                return new Instructions(to) {
-                    @Override
-                    void instruction() {
-                        instructions.merge(method, 1, Integer::sum);
-                    }
+    /** Finds a method's longest jump. */
+    private static final class Shape extends Instructions {
+        private final Map<Label, Integer> labels = new HashMap<>();
+        private final List<Jump> jumps = new ArrayList<>();
+        private final Label end = new Label();
+        /** How many nops go with each instruction; 0: the method stays as it is. */
+        int each;
+        /** With which instruction more nops go, and how many. */
+        int place;
+        int rest;
 
-                    @Override
-                    public void visitJumpInsn(int opcode, Label label) {
-                        jumping.add(method);
-                        super.visitJumpInsn(opcode, label);
-                    }
+        Shape(MethodVisitor to) {
+            super(to);
+        }
 
-                    @Override
-                    public void visitMaxs(int stack, int locals) {
-                        Label end = new Label();
-                        visitLabel(end);
-                        ends.put(method, end);
-                        super.visitMaxs(stack, locals);
-                    }
-                };
+        /** Chooses how many nops make the longest jump so long. */
+        void choose(int length) {
+            Jump longest = null;
+            for (Jump jump : jumps) {
+                if (longest == null || instructionsOf(jump) > instructionsOf(longest)) {
+                    longest = jump;
+                }
             }
-        }, 0);
-        Map<String, Integer> nops = new HashMap<>();
-        for (String method : jumping) {
-            int length = REACH - Math.floorMod(method.hashCode(), VARIETY);
-            int each = (length - ends.get(method).getOffset()) / instructions.getOrDefault(method, length);
-            if (each > 0) {
-                nops.put(method, each);
+            if (longest == null || instructionsOf(longest) == 0) {
+                return;
+            }
+            int missing = length - Math.abs(longest.to.getOffset() - longest.from.getOffset());
+            each = Math.max(0, missing / instructionsOf(longest));
+            rest = missing % instructionsOf(longest);
+            place = Math.min(longest.instruction, labels.get(longest.to)) + 1;
+            if (end.getOffset() + instructions * each + rest > LONGEST) {
+                each = 0;
             }
         }
-        return nops;
+
+        private int instructionsOf(Jump jump) {
+            return Math.abs(labels.get(jump.to) - jump.instruction);
+        }
+
+        @Override
+        public void visitLabel(Label label) {
+            labels.put(label, instructions);
+            super.visitLabel(label);
+        }
+
+        @Override
+        public void visitJumpInsn(int opcode, Label label) {
+            Jump jump = new Jump(instructions, new Label(), label);
+            jumps.add(jump);
+            mv.visitLabel(jump.from);
+            super.visitJumpInsn(opcode, label);
+        }
+
+        @Override
+        public void visitMaxs(int stack, int locals) {
+            mv.visitLabel(end);
+            super.visitMaxs(stack, locals);
+        }
+    }
+
+    /** A jump behind so many instructions. */
+    private static final class Jump {
+        final int instruction;
+        final Label from;
+        final Label to;
+
+        Jump(int instruction, Label from, Label to) {
+            this.instruction = instruction;
+            this.from = from;
+            this.to = to;
+        }
     }
 
     /** Visits the methods of a class and copies the rest. */
@@ -150,22 +196,31 @@ public final class Stretch {
     }
 
     /** Says where the most frequent instructions are. */
-    private abstract static class Instructions extends MethodVisitor {
+    private static class Instructions extends MethodVisitor {
+        /** How many there were. */
+        int instructions;
+
         Instructions(MethodVisitor to) {
             super(Opcodes.ASM9, to);
         }
 
-        abstract void instruction();
+        /** There is one. */
+        void instruction() {}
+
+        private void count() {
+            instructions++;
+            instruction();
+        }
 
         @Override
         public void visitInsn(int opcode) {
-            instruction();
+            count();
             super.visitInsn(opcode);
         }
 
         @Override
         public void visitVarInsn(int opcode, int local) {
-            instruction();
+            count();
             super.visitVarInsn(opcode, local);
         }
 
@@ -173,18 +228,18 @@ public final class Stretch {
         public void visitTypeInsn(int opcode, String type) {
             super.visitTypeInsn(opcode, type);
             // After it: frames name a new by its position.
-            instruction();
+            count();
         }
 
         @Override
         public void visitFieldInsn(int opcode, String owner, String name, String descriptor) {
-            instruction();
+            count();
             super.visitFieldInsn(opcode, owner, name, descriptor);
         }
 
         @Override
         public void visitMethodInsn(int opcode, String owner, String name, String descriptor, boolean isInterface) {
-            instruction();
+            count();
             super.visitMethodInsn(opcode, owner, name, descriptor, isInterface);
         }
     }
