@@ -278,7 +278,7 @@ fn describe_coverage(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), S
 pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -> Result<(), String> {
     let begin = Instant::now();
     if !agent.is_attached() {
-        return Err("cprof was started with this JVM and stays until it ends; command=snapshot writes a profile".to_owned());
+        return Err("cprof was started with this JVM and stays until it ends; cprof snapshot writes a profile".to_owned());
     }
     let mut finished = crate::lock(&agent.finished);
     if std::mem::replace(&mut *finished, true) {

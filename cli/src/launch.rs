@@ -71,11 +71,9 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     // The thread ends when its signals are closed; a panic in it has nothing to add to the program's result.
     let _ = forwarder.join();
 
-    if !args.quiet {
-        let path = PathBuf::from(out.replace("%p", &pid.to_string()).replace("%%", "%"));
-        // Fails when nobody reads standard error; the exit code is the program's all the same.
-        let _ = summarise(&path, pid, began);
-    }
+    let path = PathBuf::from(out.replace("%p", &pid.to_string()).replace("%%", "%"));
+    // Fails when nobody reads standard error; the exit code is the program's all the same.
+    let _ = summarise(&path, pid, began, args.quiet);
     Ok(ExitCode::from(exit_code(status)))
 }
 
@@ -108,10 +106,14 @@ fn exit_code(status: ExitStatus) -> u8 {
     }
 }
 
-fn summarise(path: &Path, pid: u32, began: SystemTime) -> Result<()> {
+/// Prints the summary unless it is to be `quiet`, and why there is none.
+fn summarise(path: &Path, pid: u32, began: SystemTime, quiet: bool) -> Result<()> {
     let mut err = io::stderr().lock();
     let Some(path) = written(path, began) else {
         if path.metadata().is_ok_and(|file| !file.is_file()) {
+            if quiet {
+                return Ok(());
+            }
             writeln!(err, "cprof: the profile went into {}, which is no file: there is nothing to sum up", path.display())?;
             return Ok(());
         }
@@ -122,6 +124,9 @@ fn summarise(path: &Path, pid: u32, began: SystemTime) -> Result<()> {
         }
         return Ok(());
     };
+    if quiet {
+        return Ok(());
+    }
     let style = Style::of(&err);
     if let Err(e) = report::summary(&path, &mut err, style) {
         writeln!(err, "cprof: {e:#}")?;

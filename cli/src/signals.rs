@@ -1,4 +1,21 @@
-//! Signals that this process was told to ignore.
+//! Which signals end this process, and when.
+
+use anyhow::{Context, Result};
+use signal_hook::flag;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// From here on, the first of these signals does not end this process, which finishes what it has begun; the second does.
+pub fn finish_first(signals: &[i32]) -> Result<()> {
+    let signalled = Arc::new(AtomicBool::new(false));
+    for signal in heeded(signals) {
+        // In this order: the first finds it unset.
+        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&signalled))
+            .and_then(|_| flag::register(signal, Arc::clone(&signalled)))
+            .context("setting up how signals are met")?;
+    }
+    Ok(())
+}
 
 /// Those of `signals` that were not being ignored when this process was started: who wrote `nohup` before a command wants it to go on, and so does the
 /// program that it runs, which inherits what is ignored but no handlers (execve(2)).

@@ -26,6 +26,47 @@ fn what_ran_outside_the_roots_stays_outside_when_there_is_no_room() {
     }
 }
 
+/// Pairs of methods in [`bushy`].
+const PAIRS: u64 = 400;
+/// How deep they call each other.
+const DEPTH: u32 = 11;
+
+/// Many methods, so that some are called for the first time when there is no room any more, and many contexts of each.
+fn bushy() -> String {
+    let pair = |i| {
+        let body = |name| format!("static void {name}{i}(int d) {{ if (d > 0) {{ a{i}(d - 1); b{i}(d - 1); }} }}");
+        body("a") + &body("b")
+    };
+    let pairs: String = (0..PAIRS).map(pair).collect();
+    let calls: String = (0..PAIRS).map(|i| format!("a{i}({DEPTH});")).collect();
+    format!("class Bushy {{ {pairs} public static void main(String[] args) {{ {calls} }} }}")
+}
+
+#[test]
+fn totals_are_exact_when_memory_is_at_its_limit() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("bushy-{}", bench.jdk.feature));
+        let (source, out) = (directory.join("Bushy.java"), directory.join("it.cprof"));
+        fs::write(&source, bushy()).or_fail(source.display());
+        build::must(bench.jdk.command("javac").arg("-d").arg(&directory).arg(&source));
+        for caches in ["", ",cache=4k/16", ",cache=1k/4+4k/16"] {
+            let mut java = bench.jdk.command("java");
+            java.arg(format!("-agentpath:{}=quiet,max-memory=16m{caches},out={}", build::agent().display(), out.display()));
+            build::must(java.arg("-cp").arg(&directory).arg("Bushy"));
+            let mut report = Command::new(build::cprof());
+            let told =
+                build::must(report.arg("report").arg(&out).args(["--filter", "Bushy.*", "--format", "json", "--top", "0"]));
+            let report: serde_json::Value = serde_json::from_str(&told).or_fail("reading the JSON of cprof report");
+            let methods = report["methods"].as_array().expect("a list of methods");
+            let calls: u64 = methods.iter().map(|method| method["calls"].as_u64().expect("a number")).sum();
+            assert_eq!(calls, 1 + PAIRS * ((2 << DEPTH) - 1), "JDK {}{caches}", bench.jdk.feature);
+            assert_eq!(report["coverage"]["lost_calls"], 0, "JDK {}{caches}", bench.jdk.feature);
+            let told = build::must(Command::new(build::cprof()).arg("report").arg(&out));
+            assert!(told.contains("contexts beyond the limit were folded"), "JDK {}{caches}: {told}", bench.jdk.feature);
+        }
+    }
+}
+
 /// An agent in Java has the JDK compute the module graph before the VM can call cprof, in more contexts than there is room for at first.
 #[test]
 fn there_is_room_before_the_vm_is_initialised() {

@@ -93,6 +93,7 @@ pub fn detach(args: &Detach) -> Result<()> {
     if let Some(out) = &args.out {
         output::spares_terminal(Path::new(out), "a profile", "app.cprof")?;
     }
+    signals::finish_first(&[SIGTERM, SIGINT, SIGHUP])?;
     let mut target = Target::new(args.pid, args.agent.as_deref())?;
     if target.jvm.cprof == Presence::Absent {
         bail!("cprof is not in JVM {}; cprof list shows in which it is", args.pid);
@@ -128,6 +129,7 @@ pub fn of_recording(pid: u32) -> RunFacts {
 
 /// Has the agent write a profile, with the JVM's threads stopped meanwhile. Answers the file's size.
 pub fn exact_snapshot(pid: u32, agent: Option<&str>, out: &Path) -> Result<u64> {
+    signals::finish_first(&[SIGTERM, SIGINT, SIGHUP])?;
     Target::new(pid, agent)?.fetch("snapshot", out)
 }
 

@@ -30,8 +30,8 @@ pub fn recorded(pid: u32) -> Result<Recording> {
         Ok(Some(recording)) => Ok(recording),
         Ok(None) => bail!(match Jvm::of(process).map(|jvm| jvm.cprof) {
             Ok(Presence::Loaded) => format!(
-                "JVM {pid} is not being recorded in shared memory: cprof in it counts in private memory, or not any more. cprof snapshot \
-                 {pid} --exact asks it for a profile itself"
+                "JVM {pid} is not being recorded in shared memory: cprof in it does not count any more, and cprof attach {pid} counts from now on; or it \
+                 counts in private memory, and cprof snapshot {pid} --exact asks it for a profile itself"
             ),
             Ok(_) => format!(
                 "JVM {pid} is not being recorded. cprof attach {pid} counts from now on; cprof run, or -agentpath:/path/to/libcprof.so, \

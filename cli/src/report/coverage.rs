@@ -34,7 +34,8 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     }
     if run.lost_calls > 0 {
         let lost = format!(
-            "incomplete: {} calls or exceptions found no room: in memory (give more with max-memory=) or at the end of a thread's stack",
+            "incomplete: {} calls, with all that they called, or exceptions found no room: in memory (give more with max-memory=) or at the end of a \
+                 thread's stack",
             thousands(run.lost_calls)
         );
         writeln!(out, "{}", style.warning(&lost))?;

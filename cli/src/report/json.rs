@@ -87,7 +87,7 @@ pub struct Coverage<'a> {
     pub methods_not_covered: usize,
     /// Methods that ran and were counted by whole blocks.
     pub methods_counted_by_block: usize,
-    /// Calls and exceptions that found no room.
+    /// Calls and exceptions that found no room; what these calls called is missing, too, and not counted here.
     pub lost_calls: u64,
     /// Contexts caught between two counters.
     pub inconsistent_contexts: usize,

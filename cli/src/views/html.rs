@@ -77,7 +77,7 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
         facts.notes.extend(loaded.view.profile.warnings.iter().map(|w| format!("{}: {w}", loaded.view.file)));
         if run.lost_calls > 0 {
             facts.notes.push(format!(
-                "{}: {} calls or exceptions found no room; totals are incomplete",
+                "{}: {} calls, with all that they called, or exceptions found no room; totals are incomplete",
                 loaded.view.file,
                 thousands(run.lost_calls)
             ));

@@ -18,6 +18,8 @@ import jdk.internal.vm.annotation.Hidden;
  */
 final class CProfCaches {
     private static final int EVENT_SIZE = 8, LOG_HEADER = 8;
+    /** No reference: all of the arena is below. */
+    static final int NO_ROOM = -1;
 
     private CProfCaches() {}
 
@@ -82,7 +84,7 @@ final class CProfCaches {
         u.putLong(null, misses, u.getLong(null, misses) + 1);
     }
 
-    /** What a new node of {@code mid} below {@code parent} has in RECORD. */
+    /** What a new node of {@code mid} below {@code parent} has in RECORD; {@link #NO_ROOM}: it cannot be made. */
     @Hidden static int record(Unsafe u, long r, long parent, int mid) {
         if (roots == 2 && u.getInt(null, parent) == KIND_OUTSIDE) return HIT >>> 3;
         if (caches != CACHES_INLINE) return 0;
@@ -91,10 +93,7 @@ final class CProfCaches {
         if (record != 0) return ref(record);
         long index = CProfTree.roomy(u, r, true);
         record = index == 0 ? 0 : CProfMemory.room(u, r, RECORD_SIZE, true);
-        if (record == 0) {
-            CProfTree.lost(u);
-            return HIT >>> 3;
-        }
+        if (record == 0) return NO_ROOM;
         int method = u.getInt(null, CProfTree.method(mid));
         int length = u.getInt(null, CProfTree.method(mid) + CODE_LENGTH);
         u.putInt(null, record, 0);

@@ -15,19 +15,32 @@ final class CProfMemory {
 
     private CProfMemory() {}
 
-    /** Address of that many zeroed bytes in the tree's chunk; they are taken when the caller advances ROOT_FREE. 0: no room. */
+    /**
+     * Address of that many zeroed bytes in the tree's chunk; they are taken when the caller advances ROOT_FREE. 0: no room.
+     *
+     * <p>Beyond the limits, chunks are for what no count can do without ({@code overflow}): contexts as before would fill them in no time.
+     */
     @Hidden static long room(Unsafe u, long r, long size, boolean overflow) {
+        boolean usable = overflow || !isFull(u);
         long free = u.getLong(null, r + ROOT_FREE);
-        if (free + size <= u.getLong(null, r + ROOT_FREE_END)) return free;
+        if (usable && free + size <= u.getLong(null, r + ROOT_FREE_END)) return free;
         CProfThreads.label(u, Thread.currentThread(), r);
         free = u.getLong(null, r + ROOT_FREE);
-        if (free + size <= u.getLong(null, r + ROOT_FREE_END)) return free;
+        if (usable && free + size <= u.getLong(null, r + ROOT_FREE_END)) return free;
         return chunk(u, r, size, overflow);
+    }
+
+    /** Whether more was given out than the limits allow, for overflow. */
+    @Hidden private static boolean isFull(Unsafe u) {
+        long top = u.getLongVolatile(null, header(TOP));
+        return top > u.getLongVolatile(null, header(SOFT_LIMIT)) || top > u.getLongVolatile(null, header(LIMIT));
     }
 
     @Hidden private static long chunk(Unsafe u, long r, long size, boolean overflow) {
         long length = (long) u.getInt(null, r + ROOT_CHUNK_SIZE) << 1;
         if (length > LAST_CHUNK) length = LAST_CHUNK;
+        // What is left is for all threads.
+        if (overflow && isFull(u)) length = FIRST_CHUNK;
         // An index may be larger than a chunk; it then has one to itself but for the rest of the last page.
         if (length < size + CHUNK_HEADER) length = size + CHUNK_HEADER + CHUNK_ALIGN - 1 & -CHUNK_ALIGN;
         long chunk = take(u, length, overflow);

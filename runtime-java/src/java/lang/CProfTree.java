@@ -179,6 +179,7 @@ final class CProfTree {
     /** A new node; 0 when there is no room. */
     @Hidden private static long make(Unsafe u, long r, long parent, int mid, int site, boolean overflow, boolean indexed) {
         int record = caches == CACHES_OFF ? 0 : CProfCaches.record(u, r, parent, mid);
+        if (record == CProfCaches.NO_ROOM) return 0;
         long index = indexed ? roomy(u, r, overflow) : 0;
         if (indexed && index == 0) return 0;
         int method = u.getInt(null, method(mid));
