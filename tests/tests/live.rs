@@ -1,13 +1,13 @@
 //! Recordings of JVMs that are killed, crash, or run on; and what `cprof` says about JVMs it cannot attach to.
 
 use cprof_tests::live::{Workers, calls, cprof, recording};
-use cprof_tests::run::Bench;
+use cprof_tests::run::{Bench, Ending};
 use cprof_tests::{OrFail, build, run};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 fn text(path: &Path) -> &str {
@@ -250,6 +250,36 @@ fn of_two_who_attach_at_once_one_does() {
         assert_eq!(out.iter().filter(|out| out.exists()).count(), 1);
         assert!(out.iter().filter(|out| out.exists()).all(|out| calls(out, "Workers", "tick") > 0));
         drop(workers);
+    }
+}
+
+/// Interrupted while the JVM does not answer, and once more before that could be met: then cprof has not left either.
+#[test]
+fn an_interrupted_detach_hands_its_profile_over() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("interrupted-{}", bench.jdk.feature));
+        let (attached, out) = (directory.join("attached.cprof"), directory.join("detached.cprof"));
+        let workers = Workers::start(&bench, None, &[], &[]).started();
+        let pid = workers.pid();
+        // SAFETY: kill has no memory to misuse; neither child has been waited for, so the pids are their own.
+        let signal = |pid: u32, signal| assert_eq!(unsafe { libc::kill(pid as i32, signal) }, 0);
+        let ending = cprof(&["attach", &pid.to_string(), "-o", text(&attached)]);
+        assert_eq!(ending.code, 0, "{ending:?}");
+        let finished = (1..=10).find_map(|attempt| {
+            signal(pid, libc::SIGSTOP);
+            let mut detach = Command::new(build::cprof());
+            detach.args(["detach", &pid.to_string(), "-o", text(&out)]).env("CPROF_AGENT", build::agent());
+            let detaching = detach.stderr(Stdio::piped()).spawn().or_fail("starting cprof detach");
+            std::thread::sleep(Duration::from_millis(100 * attempt));
+            signal(detaching.id(), libc::SIGINT);
+            signal(pid, libc::SIGCONT);
+            let ending = Ending::from(detaching.wait_with_output().or_fail("waiting for cprof detach"));
+            // Otherwise the interrupt came too early to be met.
+            (ending.code == 0).then_some(ending)
+        });
+        let ending = finished.expect("one of them meets its interrupt");
+        assert!(ending.stderr.contains("detached from JVM"), "{ending:?}");
+        assert!(calls(&out, "Workers", "tick") > 0 && !attached.exists());
     }
 }
 
