@@ -113,7 +113,7 @@ pub struct Run {
     /// Fix what can be fixed of what differs from run to run and machine to machine: hash seeds, number of processors, time zone, language
     #[arg(long)]
     pub deterministic: bool,
-    /// No summary
+    /// No summary; only why there is no profile, if there is none
     #[arg(short, long)]
     pub quiet: bool,
     /// The java command with its arguments, after --

@@ -70,7 +70,8 @@ fn the_agent_comes_first_and_options_are_passed_on() {
     let agent = format!("-agentpath:{}=", place.0.join("libcprof.so").display());
     let options = "quiet,out=a.cprof,bba=block,sites=on,depth=3,recursion=fold,root=A.b,root=C.d,include=x.*,exclude=y.*,max-nodes=9,max-memory=1g";
     assert_eq!(text(&output.stdout), format!("{agent}{options}\n-Xss4m\n-cp\nx y\nMain\n"));
-    assert_eq!(text(&output.stderr), "to stderr\n");
+    // No summary, but what is amiss.
+    assert_eq!(text(&output.stderr), "to stderr\ncprof: no profile was written to a.cprof\n");
     assert_eq!(output.status.code(), Some(7));
 }
 
