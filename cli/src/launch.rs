@@ -109,27 +109,24 @@ fn exit_code(status: ExitStatus) -> u8 {
 /// Prints the summary unless it is to be `quiet`, and why there is none.
 fn summarise(path: &Path, pid: u32, began: SystemTime, quiet: bool) -> Result<()> {
     let mut err = io::stderr().lock();
-    let Some(path) = written(path, began) else {
-        if path.metadata().is_ok_and(|file| !file.is_file()) {
-            if quiet {
-                return Ok(());
-            }
-            writeln!(err, "cprof: the profile went into {}, which is no file: there is nothing to sum up", path.display())?;
-            return Ok(());
+    if let Some(path) = written(path, began) {
+        let style = Style::of(&err);
+        if !quiet && let Err(e) = report::summary(&path, &mut err, style) {
+            writeln!(err, "cprof: {e:#}")?;
         }
-        writeln!(err, "cprof: no profile was written to {}", path.display())?;
-        if let Some(left) = live::left_by(pid) {
-            let (left, path) = (left.display(), path.display());
-            writeln!(err, "cprof: what it had counted is in {left}; write it with: cprof recover {left} -o {path}")?;
-        }
-        return Ok(());
-    };
-    if quiet {
         return Ok(());
     }
-    let style = Style::of(&err);
-    if let Err(e) = report::summary(&path, &mut err, style) {
-        writeln!(err, "cprof: {e:#}")?;
+    let shown = path.display();
+    if path.metadata().is_ok_and(|file| !file.is_file()) {
+        if !quiet {
+            writeln!(err, "cprof: the profile went into {shown}, which is no file: there is nothing to sum up")?;
+        }
+        return Ok(());
+    }
+    writeln!(err, "cprof: no profile was written to {shown}")?;
+    if let Some(left) = live::left_by(pid) {
+        let left = left.display();
+        writeln!(err, "cprof: what it had counted is in {left}; write it with: cprof recover {left} -o {shown}")?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use std::io::{self, Cursor, Write};
 
 /// Reads one profile after the other, adds them up, and writes the sum.
 pub fn merge(args: &Merge) -> Result<()> {
-    if let Some(same) = output::same(&args.out, &args.files) {
+    if let Some(same) = file::same(&args.out, &args.files) {
         bail!(Usage(format!(
             "{} is one of the profiles to merge and the one to write: its counts would be in there twice the next time. Name another file with -o, or leave it out",
             same.display()

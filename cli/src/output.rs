@@ -2,7 +2,7 @@
 
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
-use cprof_profile::file::way_out;
+use cprof_profile::file::{same, way_out};
 use std::fmt;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -21,12 +21,6 @@ pub enum Output {
     Beside(BufWriter<File>, TempPath, PathBuf),
     /// A device or a pipe, which nothing can replace.
     Within(BufWriter<File>, PathBuf),
-}
-
-/// Which of the files is the one to write, if any.
-pub fn same<'f>(out: &Path, files: impl IntoIterator<Item = &'f PathBuf>) -> Option<&'f PathBuf> {
-    let out = out.canonicalize().ok()?;
-    files.into_iter().find(|file| file.canonicalize().is_ok_and(|file| file == out && file.is_file()))
 }
 
 /// Refuses to write over what is read.

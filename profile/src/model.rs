@@ -73,7 +73,8 @@ pub struct RunFacts {
     pub ended_ms: u64,
     /// Methods named by `root=`, when only their extent was counted.
     pub roots: Vec<String>,
-    /// Calls that found no room in memory (not those below them, which are missing as well), exceptions and lookups in caches that found none at a stack's end; above 0 the totals are incomplete.
+    /// Calls that found no room in memory (not those below them, which are missing as well), exceptions and lookups in caches that found
+    /// none at a stack's end; above 0 the totals are incomplete.
     pub lost_calls: u64,
     /// Contexts were folded because of `max-nodes=` or `max-memory=`; sums are exact all the same, but for calls of some native methods
     /// ([`crate::natives::NotTold`]).

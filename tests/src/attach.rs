@@ -138,8 +138,7 @@ fn load(pid: u32, library: &str, absolute: bool, options: &str) -> String {
     if !Path::new(&socket).exists() {
         let trigger = format!("/proc/{pid}/cwd/.attach_pid{pid}");
         std::fs::write(&trigger, "").or_fail(&trigger);
-        // SAFETY: kill has no memory to misuse; the child has not been waited for, so the pid is its own.
-        assert_eq!(unsafe { libc::kill(pid as i32, libc::SIGQUIT) }, 0);
+        crate::signal(pid, libc::SIGQUIT);
         let begin = Instant::now();
         while !Path::new(&socket).exists() {
             assert!(begin.elapsed() < PATIENCE, "the JVM does not listen");

@@ -40,6 +40,12 @@ pub mod servers;
 pub mod trace;
 pub mod tree;
 
+/// Sends a signal to a child that has not been waited for, so that the pid is its own.
+pub fn signal(pid: u32, signal: i32) {
+    // SAFETY: kill has no memory to misuse.
+    assert_eq!(unsafe { libc::kill(pid as i32, signal) }, 0);
+}
+
 /// Ends the test with a message, with the context of an error.
 pub trait OrFail<T> {
     /// The value, or a panic that says what was being done.

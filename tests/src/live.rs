@@ -105,9 +105,15 @@ impl Drop for Workers {
 
 /// Runs the `cprof` command.
 pub fn cprof(arguments: &[&str]) -> Ending {
+    let mut command = command(arguments);
+    command.output().or_fail(format_args!("starting {command:?}")).into()
+}
+
+/// The same to be started.
+pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(build::cprof());
     command.args(arguments).env("CPROF_AGENT", build::agent());
-    command.output().or_fail(format_args!("starting {command:?}")).into()
+    command
 }
 
 /// The directory in which a process recorded, if it came so far.

@@ -28,8 +28,7 @@ fn signalled(signal: i32) {
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("it is piped")).read_line(&mut line).or_fail("reading what Spins prints");
         assert_eq!(line, "ready\n");
-        // SAFETY: kill has no memory to misuse; the child has not been waited for, so the pid is still its own.
-        assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
+        cprof_tests::signal(child.id(), signal);
         let ending = Ending::from(child.wait_with_output().or_fail("waiting for java"));
         assert_eq!(ending.code, 128 + signal, "JDK {}: {}", bench.jdk.feature, ending.stderr);
         assert_only_the_profile(&directory, &out);

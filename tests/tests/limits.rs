@@ -3,6 +3,7 @@
 use cprof_tests::run::{Bench, Report};
 use cprof_tests::{OrFail, build, program, run};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 /// Programs of one thread that do the same in each run.
@@ -11,6 +12,14 @@ const PROGRAMS: &[&str] = &["Finally", "Recursion", "Rethrow"];
 fn counted(bench: &Bench, program: &program::Program, options: &str) -> Report {
     let out = build::directory().join(format!("limits-{}-{}.cprof", program.name, bench.jdk.feature));
     bench.cprof(&[program], &[], options, &out).0
+}
+
+/// Writes a class and compiles it to where its source is.
+fn compile(bench: &Bench, source: &Path, text: &str) {
+    let folder = source.parent().expect("a folder");
+    fs::create_dir_all(folder).or_fail(folder.display());
+    fs::write(source, text).or_fail(source.display());
+    build::must(bench.jdk.command("javac").arg("-d").arg(folder).arg(source));
 }
 
 #[test]
@@ -47,8 +56,7 @@ fn totals_are_exact_when_memory_is_at_its_limit() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("bushy-{}", bench.jdk.feature));
         let (source, out) = (directory.join("Bushy.java"), directory.join("it.cprof"));
-        fs::write(&source, bushy()).or_fail(source.display());
-        build::must(bench.jdk.command("javac").arg("-d").arg(&directory).arg(&source));
+        compile(&bench, &source, &bushy());
         for caches in ["", ",cache=4k/16", ",cache=1k/4+4k/16"] {
             let mut java = bench.jdk.command("java");
             java.arg(format!("-agentpath:{}=quiet,max-memory=16m{caches},out={}", build::agent().display(), out.display()));
@@ -73,8 +81,7 @@ fn there_is_room_before_the_vm_is_initialised() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("early-{}", bench.jdk.feature));
         let source = directory.join("Idle.java");
-        fs::write(&source, "public class Idle { public static void premain(String options) {} }").or_fail(source.display());
-        build::must(bench.jdk.command("javac").arg("-d").arg(&directory).arg(&source));
+        compile(&bench, &source, "public class Idle { public static void premain(String options) {} }");
         let jar = build::agent_jar(&bench.jdk, &directory, "Idle", &["Idle.class"]);
         for options in ["sites=on", "sites=on,cache=4k/16+lru:4k/16"] {
             let out = directory.join("plain.cprof");
@@ -123,11 +130,8 @@ fn a_class_with_a_method_that_is_too_large_is_counted_in_every_loader() {
         let out = directory.join("it.cprof");
         for (name, begin, end) in TOO_LARGE {
             let source = directory.join(name);
-            let folder = source.parent().expect("a folder");
-            fs::create_dir_all(folder).or_fail(folder.display());
             let body: String = (0..3600).map(|i| format!("if (a[{}] == {}) x++;\n", i % 100, i / 30)).collect();
-            fs::write(&source, if end.is_empty() { begin.to_owned() } else { format!("{begin}{body}{end}") }).or_fail(name);
-            build::must(bench.jdk.command("javac").arg("-d").arg(folder).arg(&source));
+            compile(&bench, &source, &if end.is_empty() { begin.to_owned() } else { format!("{begin}{body}{end}") });
         }
         let mut java = bench.java(&[]);
         java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));

@@ -1,8 +1,8 @@
 //! Recordings of JVMs that are killed, crash, or run on; and what `cprof` says about JVMs it cannot attach to.
 
-use cprof_tests::live::{Workers, calls, cprof, recording};
+use cprof_tests::live::{Workers, calls, command, cprof, recording};
 use cprof_tests::run::{Bench, Ending};
-use cprof_tests::{OrFail, build, run};
+use cprof_tests::{OrFail, build, run, signal};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
@@ -261,14 +261,11 @@ fn an_interrupted_detach_hands_its_profile_over() {
         let (attached, out) = (directory.join("attached.cprof"), directory.join("detached.cprof"));
         let workers = Workers::start(&bench, None, &[], &[]).started();
         let pid = workers.pid();
-        // SAFETY: kill has no memory to misuse; neither child has been waited for, so the pids are their own.
-        let signal = |pid: u32, signal| assert_eq!(unsafe { libc::kill(pid as i32, signal) }, 0);
         let ending = cprof(&["attach", &pid.to_string(), "-o", text(&attached)]);
         assert_eq!(ending.code, 0, "{ending:?}");
         let finished = (1..=10).find_map(|attempt| {
             signal(pid, libc::SIGSTOP);
-            let mut detach = Command::new(build::cprof());
-            detach.args(["detach", &pid.to_string(), "-o", text(&out)]).env("CPROF_AGENT", build::agent());
+            let mut detach = command(&["detach", &pid.to_string(), "-o", text(&out)]);
             let detaching = detach.stderr(Stdio::piped()).spawn().or_fail("starting cprof detach");
             std::thread::sleep(Duration::from_millis(100 * attempt));
             signal(detaching.id(), libc::SIGINT);
@@ -289,8 +286,7 @@ fn a_target_that_ends_while_it_is_attached_to_is_said_to_have_ended() {
         let workers = Workers::start(&bench, None, &[], &[]).started();
         let pid = workers.pid();
         // It does not answer, so that the command waits, and then it is gone.
-        // SAFETY: kill has no memory to misuse; the child has not been waited for, so the pid is its own.
-        assert_eq!(unsafe { libc::kill(pid as i32, libc::SIGSTOP) }, 0);
+        signal(pid, libc::SIGSTOP);
         let ending = std::thread::scope(|scope| {
             let attaching = scope.spawn(|| cprof(&["attach", &pid.to_string()]));
             std::thread::sleep(Duration::from_millis(500));
@@ -310,17 +306,15 @@ fn a_jvm_that_was_stopped_prints_nothing_when_it_goes_on() {
         let directory = build::fresh(&format!("stopped-{}", bench.jdk.feature));
         let workers = Workers::start(&bench, None, &["-XX:+DisplayVMOutputToStderr"], &[]).started();
         let pid = workers.pid();
-        // SAFETY: kill has no memory to misuse; the child has not been waited for, so the pid is its own.
-        let signal = |signal| assert_eq!(unsafe { libc::kill(pid as i32, signal) }, 0);
         let out = directory.join("it.cprof");
         let attach = || cprof(&["attach", &pid.to_string(), "-o", text(&out)]);
-        signal(libc::SIGSTOP);
+        signal(pid, libc::SIGSTOP);
         let silent = attach();
         assert!(silent.code == 1 && silent.stderr.contains("did not answer within"), "{silent:?}");
         // The signal is still to come.
         let trigger = PathBuf::from(format!("/tmp/.attach_pid{pid}"));
         assert!(trigger.exists());
-        signal(libc::SIGCONT);
+        signal(pid, libc::SIGCONT);
         let since = Instant::now();
         while !Path::new(&format!("/tmp/.java_pid{pid}")).exists() {
             assert!(since.elapsed() < Duration::from_secs(60), "it does not listen");

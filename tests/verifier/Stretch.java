@@ -134,17 +134,17 @@ public final class Stretch {
             if (longest == null || instructionsOf(longest) == 0) {
                 return;
             }
-            int missing = length - Math.abs(longest.to.getOffset() - longest.from.getOffset());
+            int missing = length - Math.abs(longest.to().getOffset() - longest.from().getOffset());
             each = Math.max(0, missing / instructionsOf(longest));
             rest = missing % instructionsOf(longest);
-            place = Math.min(longest.instruction, labels.get(longest.to)) + 1;
+            place = Math.min(longest.instruction(), labels.get(longest.to())) + 1;
             if (end.getOffset() + instructions * each + rest > LONGEST) {
                 each = 0;
             }
         }
 
         private int instructionsOf(Jump jump) {
-            return Math.abs(labels.get(jump.to) - jump.instruction);
+            return Math.abs(labels.get(jump.to()) - jump.instruction());
         }
 
         @Override
@@ -157,7 +157,7 @@ public final class Stretch {
         public void visitJumpInsn(int opcode, Label label) {
             Jump jump = new Jump(instructions, new Label(), label);
             jumps.add(jump);
-            mv.visitLabel(jump.from);
+            mv.visitLabel(jump.from());
             super.visitJumpInsn(opcode, label);
         }
 
@@ -169,17 +169,7 @@ public final class Stretch {
     }
 
     /** A jump behind so many instructions. */
-    private static final class Jump {
-        final int instruction;
-        final Label from;
-        final Label to;
-
-        Jump(int instruction, Label from, Label to) {
-            this.instruction = instruction;
-            this.from = from;
-            this.to = to;
-        }
-    }
+    private record Jump(int instruction, Label from, Label to) {}
 
     /** Visits the methods of a class and copies the rest. */
     private abstract static class Methods extends ClassVisitor {

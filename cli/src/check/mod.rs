@@ -65,7 +65,7 @@ fn budgets(args: &Check) -> Result<Vec<Budget>> {
 
 fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
     let mut named = budgets.iter().flat_map(|budget| &budget.limits).map(|(limit, _)| limit.metric.as_str());
-    if args.how.is_given() && !named.any(|metric| metric == "cycles" || metric.starts_with("cycles[")) {
+    if args.how.is_given() && !named.any(|metric| metric == "cycles" || processor_of(metric).is_some()) {
         let file = args.budget.display();
         bail!(Usage(format!("--set, --no-upcalls and --no-exceptions belong to a processor, and {file} limits no cycles")));
     }
@@ -133,8 +133,7 @@ fn measured(view: &View, budgets: &[Budget], args: &Check, recorded: &str) -> Re
     let names: BTreeSet<&String> = budgets.iter().flat_map(|b| b.limits.iter().map(|(limit, _)| &limit.metric)).collect();
     let mut columns = Columns::new();
     for name in names {
-        let named = name.strip_prefix("cycles[").and_then(|rest| rest.strip_suffix(']'));
-        let found = match named.or((name == "cycles" && !recorded.is_empty()).then_some(recorded)) {
+        let found = match processor_of(name).or((name == "cycles" && !recorded.is_empty()).then_some(recorded)) {
             Some(processor) => on_processor(view, processor, args).map(|on| {
                 notes.add(&on);
                 metrics.push(cycles(&view.tree, &on.name, on.cache, &on.nodes));
@@ -150,6 +149,11 @@ fn measured(view: &View, budgets: &[Budget], args: &Check, recorded: &str) -> Re
         columns.insert(name.clone(), found);
     }
     Ok((metrics, columns, notes))
+}
+
+/// `jop,4k/16` of `cycles[jop,4k/16]`.
+fn processor_of(metric: &str) -> Option<&str> {
+    metric.strip_prefix("cycles[")?.strip_suffix(']')
 }
 
 /// `jop` or `jop,4k/16`.

@@ -2,6 +2,7 @@
 
 use super::Loaded;
 use crate::metrics::Notes;
+use crate::report::coverage::NO_ROOM;
 use crate::report::view::View;
 use cprof_compare::diff::Comparison;
 use cprof_compare::renumbering::{Renumbered, Unclear};
@@ -18,10 +19,7 @@ pub fn doubts(view: &View, cycles: &Notes) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(run.taken.caution().map(|caution| format!("{file}: {caution}")));
     if run.lost_calls > 0 {
-        notes.push(format!(
-            "{file}: {} calls, with all that they called, or exceptions found no room: its totals are incomplete",
-            run.lost_calls
-        ));
+        notes.push(format!("{file}: {} {NO_ROOM}: its totals are incomplete", run.lost_calls));
     }
     if view.measures.inconsistent > 0 {
         notes.push(format!("{file}: {} contexts were caught between two counters", view.measures.inconsistent));

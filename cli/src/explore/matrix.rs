@@ -4,7 +4,7 @@ use super::settings;
 use crate::report::processor::model;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
-use cprof_profile::target::{self, CycleEstimator, Place, TargetError};
+use cprof_profile::target::{self, CycleEstimator, Library, Place, TargetError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -93,13 +93,10 @@ impl Source<'_> {
     fn check<'a>(
         &self,
         target: &Spanned<String>,
-        mut set: impl Iterator<Item = (&'a Spanned<String>, i64)>,
+        mut parameters: impl Iterator<Item = &'a Spanned<String>>,
     ) -> Result<(), TargetError> {
-        model(target.get_ref(), &[]).map_err(|e| self.wrong(target, format!("{e:#}")))?;
-        set.try_for_each(|(name, value)| {
-            let alone = model(target.get_ref(), &[(name.get_ref().clone(), value)]);
-            alone.map(|_| ()).map_err(|e| self.wrong(name, format!("{e:#}")))
-        })
+        let mut model = Library.load(target.get_ref()).map_err(|e| self.wrong(target, e))?;
+        parameters.try_for_each(|name| model.set([(name.get_ref().as_str(), 0)]).map_err(|e| self.wrong(name, e)))
     }
 
     /// All combinations, and the base.
@@ -122,7 +119,7 @@ impl Source<'_> {
         }
         let mut configurations = Vec::new();
         for target in &file.targets {
-            self.check(target, file.set.iter().flat_map(|(name, values)| values.iter().map(move |&value| (name, value))))?;
+            self.check(target, file.set.keys())?;
             for &cache in &caches {
                 configurations.extend(sets.iter().map(|set| Configuration {
                     target: target.get_ref().clone(),
@@ -136,7 +133,7 @@ impl Source<'_> {
     }
 
     fn base(&self, base: Base) -> Result<Configuration> {
-        self.check(&base.target, base.set.iter().map(|(name, &value)| (name, value)))?;
+        self.check(&base.target, base.set.keys())?;
         let set: Vec<_> = base.set.into_iter().map(|(name, value)| (name.into_inner(), value)).collect();
         let target = base.target.into_inner();
         let cache = match &base.cache {

@@ -22,6 +22,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
+/// Signals by which a user ends a command.
+const ENDING: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
+
 /// A JVM with the agent at hand.
 struct Target {
     jvm: Jvm,
@@ -54,7 +57,7 @@ pub fn attach(args: &Attach) -> Result<()> {
     let before = identity(&out);
     let written = || identity(&out).is_some_and(|now| Some(now) != before);
     // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
-    let mut signals = Signals::new(signals::heeded(&[SIGHUP, SIGINT, SIGTERM])).context("setting up what an interrupt does")?;
+    let mut signals = Signals::new(signals::heeded(&ENDING)).context("setting up what an interrupt does")?;
     let reply = target.send(options)?;
     tell(format_args!("attached to JVM {}{}", args.pid, covered(&reply)));
     let Some(time) = args.time else {
@@ -93,7 +96,7 @@ pub fn detach(args: &Detach) -> Result<()> {
     if let Some(out) = &args.out {
         output::spares_terminal(Path::new(out), "a profile", "app.cprof")?;
     }
-    signals::finish_first(&[SIGTERM, SIGINT, SIGHUP])?;
+    signals::finish_first(&ENDING)?;
     let mut target = Target::new(args.pid, args.agent.as_deref())?;
     if target.jvm.cprof == Presence::Absent {
         bail!("cprof is not in JVM {}; cprof list shows in which it is", args.pid);
@@ -129,7 +132,7 @@ pub fn of_recording(pid: u32) -> RunFacts {
 
 /// Has the agent write a profile, with the JVM's threads stopped meanwhile. Answers the file's size.
 pub fn exact_snapshot(pid: u32, agent: Option<&str>, out: &Path) -> Result<u64> {
-    signals::finish_first(&[SIGTERM, SIGINT, SIGHUP])?;
+    signals::finish_first(&ENDING)?;
     Target::new(pid, agent)?.fetch("snapshot", out)
 }
 

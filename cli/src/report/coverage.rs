@@ -10,6 +10,9 @@ use cprof_profile::names::{counted, thousands};
 use cprof_profile::natives::NotTold;
 use std::io::{self, Write};
 
+/// Behind their number: it is of those that found no room, and not of what they called.
+pub const NO_ROOM: &str = "calls, with all that they called, or exceptions found no room";
+
 /// The line in every report, and warnings where there are any.
 pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     let c = Coverage::new(view);
@@ -34,8 +37,7 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     }
     if run.lost_calls > 0 {
         let lost = format!(
-            "incomplete: {} calls, with all that they called, or exceptions found no room: in memory (give more with max-memory=) or at the end of a \
-                 thread's stack",
+            "incomplete: {} {NO_ROOM}: in memory (give more with max-memory=) or at the end of a thread's stack",
             thousands(run.lost_calls)
         );
         writeln!(out, "{}", style.warning(&lost))?;

@@ -1,6 +1,6 @@
 //! `cprof report`: what a profile says, for people and for other tools.
 
-mod coverage;
+pub mod coverage;
 mod json;
 mod methods;
 pub mod processor;

@@ -7,6 +7,7 @@ use crate::date::utc;
 use crate::metrics::{Notes, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
+use crate::report::coverage::NO_ROOM;
 use anyhow::{Context, Result};
 use cprof_profile::metrics::Metric;
 use cprof_profile::names::{dotted, thousands};
@@ -76,11 +77,7 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
         facts.notes.extend(run.taken.caution().map(|caution| format!("{}: {caution}", loaded.view.file)));
         facts.notes.extend(loaded.view.profile.warnings.iter().map(|w| format!("{}: {w}", loaded.view.file)));
         if run.lost_calls > 0 {
-            facts.notes.push(format!(
-                "{}: {} calls, with all that they called, or exceptions found no room; totals are incomplete",
-                loaded.view.file,
-                thousands(run.lost_calls)
-            ));
+            facts.notes.push(format!("{}: {} {NO_ROOM}; totals are incomplete", loaded.view.file, thousands(run.lost_calls)));
         }
         let natives = NotTold::of(&loaded.view.profile).sentence(&loaded.view.profile);
         facts.notes.extend(natives.map(|natives| format!("{}: {natives}", loaded.view.file)));

@@ -7,6 +7,7 @@ pub use check::{Columns, Outcome, Responsible, Verdict, check};
 pub use limit::{Bound, Limit, LimitError, Order, Right, Scope};
 
 use cprof_profile::names::Pattern;
+use cprof_profile::target;
 use serde::Deserialize;
 use thiserror::Error;
 use toml::Spanned;
@@ -94,9 +95,8 @@ pub fn parse(text: &str) -> Result<Vec<Budget>, BudgetError> {
 }
 
 fn place(text: &str, at: usize) -> Place {
-    let before = text.get(..at).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    Place { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+    let target::Place { line, column, .. } = target::Place::behind("", text.get(..at).unwrap_or(text));
+    Place { line, column }
 }
 
 #[cfg(test)]

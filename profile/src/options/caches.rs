@@ -2,9 +2,9 @@
 
 use super::{Options, Wrong};
 use crate::cache::{CacheKind, CacheSpec, Scope};
+use crate::file;
 use crate::target::{CycleEstimator, Library};
 use cprof_instrument::abi::{caches, event};
-use std::path::PathBuf;
 
 /// Most blocks of a cache, so that numbers of blocks stay within 31 bits while it is simulated.
 pub const MOST_BLOCKS: u32 = 1 << 20;
@@ -43,10 +43,7 @@ impl Caches {
         let mut caches = self.caches;
         if let Some(target) = self.target {
             let model = Library.load(&target).map_err(|e| Wrong(format!("target={target}: {e}")))?;
-            let same = |model: &PathBuf| {
-                model.canonicalize().is_ok_and(|model| options.out.canonicalize().is_ok_and(|out| out == model))
-            };
-            if model.paths.iter().any(same) {
+            if file::same(&options.out, &model.paths).is_some() {
                 let out = options.out.display();
                 return Err(Wrong(format!(
                     "out={out} is read for target={target}, and would be written over; name another file"

@@ -98,10 +98,11 @@ impl Options {
         for (position, option) in text.split(',').filter(|option| !option.is_empty()).enumerate() {
             let (name, value) = match option.split_once('=') {
                 Some((name, value)) => (name, Some(value)),
+                None if is_option(option) => (option, None),
                 // As in libcprof.so=jop,cache=4k/16.
-                None if !is_option(option) && Library.is_named(option) => ("target", Some(option)),
+                None if Library.is_named(option) => ("target", Some(option)),
                 // What else stands first may have been meant to be either.
-                None if !is_option(option) && position == 0 => {
+                None if position == 0 => {
                     let unknown = Library.load(option).err().map(|e| format!(", and {e}")).unwrap_or_default();
                     return Err(Wrong(format!("there is no option {option:?}{unknown}; options are {VALID}")));
                 }
