@@ -4,6 +4,7 @@ use crate::method::{Annotation, Outcome};
 use cprof_instrument::classfile::ClassFile;
 use cprof_profile::code::{CodeError, LineTable};
 use cprof_profile::model::Profile;
+use cprof_profile::source_map::SourceMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A source line.
@@ -79,10 +80,11 @@ pub fn not_run(profile: &Profile, class: u32) -> Result<Vec<NotRun>, CodeError> 
     let fail = |e: cprof_instrument::Error| CodeError { class: of.name.clone(), reason: e.to_string() };
     let ran: BTreeSet<u16> = profile.methods.iter().filter(|m| m.class == class).map(|m| m.index).collect();
     let parsed = ClassFile::parse(&of.bytes).map_err(fail)?;
+    let map = SourceMap::of(&parsed);
     let mut out = Vec::new();
     for method in parsed.methods.iter().filter(|m| !ran.contains(&m.index)) {
         let Some(code) = parsed.code(method).map_err(fail)? else { continue };
-        let table = LineTable::read(&parsed, &code);
+        let table = LineTable::read(&parsed, &code, &map);
         let lines = (0..code.bytes.len() as u32).filter_map(|bci| table.line(bci)).collect();
         out.push(NotRun { name: method.name_str().into_owned(), descriptor: method.descriptor_str().into_owned(), lines });
     }

@@ -1,6 +1,7 @@
 //! The original code of the profile's methods.
 
 use crate::model::Profile;
+use crate::source_map::{SourceMap, SourceMaps};
 use crate::target::Target;
 use cprof_instrument::classfile::instructions::{Instruction, Instructions};
 use cprof_instrument::classfile::{ClassFile, Code, mutf8};
@@ -81,14 +82,14 @@ pub struct LineTable {
 }
 
 impl LineTable {
-    /// Reads the LineNumberTable (JVMS §4.7.12); empty where there is none.
-    pub fn read(class: &ClassFile<'_>, code: &Code<'_>) -> LineTable {
+    /// Reads the LineNumberTable (JVMS §4.7.12), with the lines that its class's map says they stand for; empty where there is none.
+    pub fn read(class: &ClassFile<'_>, code: &Code<'_>, map: &SourceMap) -> LineTable {
         let mut table = LineTable::default();
         for (name, _, content) in code.attributes() {
             if class.pool.utf8(name) == Ok(b"LineNumberTable") {
                 let rows = content.get(2..).unwrap_or_default().as_chunks::<4>().0;
                 let u2 = |row: &[u8; 4], at: usize| u16::from_be_bytes([row[at], row[at + 1]]);
-                table.rows.extend(rows.iter().map(|row| (u2(row, 0), u2(row, 2))));
+                table.rows.extend(rows.iter().map(|row| (u2(row, 0), map.line(u2(row, 2)))));
             }
         }
         table.rows.sort_unstable();
@@ -111,10 +112,11 @@ impl Lines {
     /// Reads the line numbers of every method.
     pub fn read(profile: &Profile) -> Result<Lines, CodeError> {
         let mut tables = vec![LineTable::default(); profile.methods.len()];
+        let mut maps = SourceMaps::default();
         for_each_method(profile, |m, class, method| {
             let fail = |e: cprof_instrument::Error| CodeError { class: class.name_str().into_owned(), reason: e.to_string() };
             if let Some(code) = class.code(method).map_err(fail)? {
-                tables[m] = LineTable::read(class, &code);
+                tables[m] = LineTable::read(class, &code, maps.of(class));
             }
             Ok(())
         })?;

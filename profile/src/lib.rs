@@ -28,5 +28,6 @@ pub mod projections;
 pub mod recording;
 pub mod recover;
 pub mod siblings;
+pub mod source_map;
 pub mod target;
 pub mod tree;

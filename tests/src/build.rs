@@ -248,3 +248,21 @@ pub fn with_libraries(built: &Built, oldest: &Jdk, libraries: &Libraries) -> Bui
     (built.key, key).hash(&mut both);
     Built { class_path: format!("{}:{class_path}", classes.display()), key: both.finish(), ..built.clone() }
 }
+
+/// The class path of the program in `tests/programs/kotlin`, compiled by Kotlin's compiler, with its library.
+pub fn kotlin(jdk: &Jdk) -> String {
+    let (compiler, library) = (jar("kotlin-compiler-embeddable-"), jar("kotlin-stdlib-"));
+    let jars = compiler.parent().expect("it is in a directory").join("*").display().to_string();
+    let sources = program::directory().join("kotlin");
+    let mut key = DefaultHasher::new();
+    hash_files(&[sources.join("acme/Sums.kt"), sources.join("acme/tools/Twice.kt")], &mut key);
+    hash_files(&[compiler], &mut key);
+    let classes = cached("classes-kotlin", key.finish(), |out| {
+        let mut kotlinc = jdk.command("java");
+        kotlinc
+            .args(["-cp", &jars, "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler", "-no-reflect", "-no-stdlib", "-cp"])
+            .arg(&library);
+        must(kotlinc.arg("-d").arg(out).arg(&sources));
+    });
+    format!("{}:{}", classes.display(), library.display())
+}

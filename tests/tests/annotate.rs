@@ -207,3 +207,30 @@ fn sources_are_shown_line_by_line() {
         assert!(shown.contains("no source: Branches.java was not found") && shown.contains("ifne"), "{shown}");
     }
 }
+
+#[test]
+#[ignore = "needs jars from Maven Central; scripts/test runs it where scripts/jars can fetch them"]
+fn inlined_kotlin_is_on_lines_of_the_source() {
+    let sources = program::directory().join("kotlin").display().to_string();
+    for bench in run::benches() {
+        let recording = evaluated::record(&bench, &build::kotlin(&bench.jdk), "acme.SumsKt", "acme.SumsKt.main", "");
+        let annotated = json("annotate", &recording.file, &["acme.SumsKt.main", "--source", &sources]);
+        let [file] = list(&annotated, "files") else { panic!("one file in {annotated}") };
+        let line = |text: &str| {
+            let found = list(file, "lines").iter().find(|l| l["text"].as_str().is_some_and(|t| t.contains(text)));
+            found.unwrap_or_else(|| panic!("no line {text:?} in {file}"))
+        };
+        // A function of the same file, where it stands.
+        let executed = ["while (at < times)", "body(at)", "sum += it"].map(|text| number(line(text), "executions"));
+        assert_eq!(executed, [N + 1, N, N]);
+        // One of another file, where it is called: once from there, and once its own two calls of what it was given.
+        assert!(number(line("twice {"), "bytecodes") > 0, "{file}");
+        assert_eq!(number(line("sum += 100"), "executions"), 1, "two copies: {file}");
+        let of_lines: u64 = list(file, "lines").iter().map(|line| number(line, "bytecodes")).sum();
+        let of_methods: u64 = list(&annotated, "methods").iter().map(|m| number(m, "bytecodes")).sum();
+        // What the compiler adds has no line.
+        assert!(of_methods - of_lines < 10, "{of_lines} of {of_methods}");
+        let shown = cprof("annotate", &recording.file, &["acme.SumsKt.main", "--source", &sources]);
+        assert!(!shown.contains("has no such line"), "{shown}");
+    }
+}

@@ -10,6 +10,7 @@ use cprof_profile::code::{CodeError, LineTable};
 use cprof_profile::cycles::EvaluateError;
 use cprof_profile::flow::EdgeKind;
 use cprof_profile::model::Level;
+use cprof_profile::source_map::SourceMap;
 
 /// A method's instructions with what was counted; beside the rows.
 pub(crate) struct Counted<'p> {
@@ -63,6 +64,7 @@ pub(super) fn annotation<'p>(
     m: u32,
     class: &ClassFile<'p>,
     method: &Method<'p>,
+    map: &SourceMap,
     totals: &Totals,
 ) -> Result<Annotation, EvaluateError> {
     let name = class.name_str();
@@ -71,7 +73,7 @@ pub(super) fn annotation<'p>(
         return Err(CodeError { class: name.into_owned(), reason: format!("{} has no code", method.name_str()) }.into());
     };
     let counted = Counted::new(&choice.profile.methods[m as usize], totals, &code, &name)?;
-    let lines = LineTable::read(class, &code);
+    let lines = LineTable::read(class, &code, map);
     let mut rows = Vec::with_capacity(counted.instructions.len());
     for (at, instruction) in counted.instructions.iter().enumerate() {
         let text = disassemble::text(class, instruction).map_err(fail)?;

@@ -16,6 +16,7 @@ use cprof_profile::code::for_each_method;
 use cprof_profile::cycles::EvaluateError;
 use cprof_profile::measure::Measures;
 use cprof_profile::model::{Level, Profile};
+use cprof_profile::source_map::SourceMaps;
 
 /// What to add up.
 #[derive(Clone, Copy)]
@@ -142,9 +143,10 @@ pub fn annotate(
 ) -> Result<(), EvaluateError> {
     let totals = counts::totals(choice, wanted);
     let mut refused = None;
+    let mut maps = SourceMaps::default();
     for_each_method(choice.profile, |m, class, method| {
         let Some(totals) = totals.get(&(m as u32)) else { return Ok(()) };
-        match build::annotation(choice, m as u32, class, method, totals) {
+        match build::annotation(choice, m as u32, class, method, maps.of(class), totals) {
             Ok(annotation) => each(annotation),
             Err(EvaluateError::Code(e)) => return Err(e),
             // Only the closure's own kind of error ends the loop; this one has no class to blame.

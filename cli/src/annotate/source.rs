@@ -151,8 +151,7 @@ fn print_file(view: &View, file: &File<'_, '_>, source: &Source, out: &mut dyn W
     let last = file.lines.keys().next_back().copied().map_or(0, usize::from);
     if last > source.lines.len() {
         let text = format!(
-            "{} has {} lines, the class that ran has code on line {last}: this is not the source it was compiled from, or its compiler inlined code and \
-             numbers it so (Kotlin; SourceDebugExtension, which is not read)",
+            "{} has {} lines, the class that ran has code on line {last}: this is not the source it was compiled from",
             source.name,
             source.lines.len()
         );

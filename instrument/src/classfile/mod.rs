@@ -204,14 +204,24 @@ impl<'a> ClassFile<'a> {
 
     /// Name in the SourceFile attribute (JVMS §4.7.10), if present.
     pub fn source_file(&self) -> Option<Cow<'a, str>> {
+        let index = u16::from_be_bytes(self.attribute(b"SourceFile")?.try_into().ok()?);
+        self.pool.utf8(index).ok().map(mutf8::decode)
+    }
+
+    /// Text of the SourceDebugExtension attribute (JVMS §4.7.11), if present.
+    pub fn source_debug_extension(&self) -> Option<Cow<'a, str>> {
+        self.attribute(b"SourceDebugExtension").map(mutf8::decode)
+    }
+
+    /// Content of the class's first attribute of this name.
+    fn attribute(&self, wanted: &[u8]) -> Option<&'a [u8]> {
         let mut c = Cursor::new(self.bytes, self.attributes_at);
         for _ in 0..c.u2().ok()? {
             let name = self.pool.utf8(c.u2().ok()?).ok()?;
             let length = c.u4().ok()? as usize;
             let content = c.take(length).ok()?;
-            if name == b"SourceFile" {
-                let index = u16::from_be_bytes(content.try_into().ok()?);
-                return self.pool.utf8(index).ok().map(mutf8::decode);
+            if name == wanted {
+                return Some(content);
             }
         }
         None
