@@ -1,6 +1,6 @@
 //! `cprof annotate` and `cprof histogram`, and their errors, on a synthetic profile whose every count is known.
 
-use cprof_profile::model::{Level, Profile};
+use cprof_profile::model::{Gap, Level, Profile};
 use cprof_synthetic::Recording;
 use cprof_synthetic::classes::{ClassWriter, op};
 use std::path::PathBuf;
@@ -115,6 +115,28 @@ fn errors_say_what_was_meant() {
     assert!(message.contains("cannot read sources in /no/such"), "{message}");
     let message = file.fails("annotate", &["demo.Main", "--source", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
     assert!(message.contains("Give a directory, or a zip or jar"), "{message}");
+}
+
+#[test]
+fn what_was_not_covered_is_told_apart_from_what_is_not_there() {
+    let mut profile = cprof_synthetic::demo().profile(&[]);
+    let gap = |class: &str, method: Option<&str>| Gap {
+        class: class.to_owned(),
+        method: method.map(str::to_owned),
+        reason: "too large".to_owned(),
+    };
+    profile.gaps = vec![gap("demo/Main", Some("parse([B)V")), gap("demo/Old", None)];
+    let file = File::of("gaps", &profile);
+    for (what, wanted) in [
+        ("demo.Main.parse", "demo.Main.parse([B)V was not covered: too large"),
+        ("demo.Main.parse(byte[])", "demo.Main.parse([B)V was not covered: too large"),
+        ("demo.Old", "demo.Old was not covered: too large"),
+        ("demo.Main.prase", "no class or method demo.Main.prase"),
+    ] {
+        let message = file.fails("annotate", &[what]);
+        assert!(message.contains(wanted), "{what}: {message}");
+    }
+    file.text("annotate", &["demo.Main"]);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use crate::report::view::View;
 use anyhow::{Result, bail};
-use cprof_profile::names::Pattern;
+use cprof_profile::model::Gap;
+use cprof_profile::names::{Pattern, dotted};
 use cprof_profile::tree::Symbol;
 
 /// How many names an error suggests.
@@ -18,6 +19,10 @@ pub fn choose(view: &View, what: &str) -> Result<Vec<bool>> {
     let list = &view.symbols.list;
     let named: Vec<&Symbol> = list.iter().filter(|s| fits(s)).collect();
     if named.is_empty() {
+        if let Some(gap) = view.profile.gaps.iter().find(|gap| concerns(gap, &pattern)) {
+            let method = gap.method.iter().map(|method| format!(".{method}")).collect::<String>();
+            bail!("{}{method} was not covered: {}", dotted(&gap.class), gap.reason);
+        }
         bail!("{} has no class or method {what}; {}", view.file, similar(list, what));
     }
     if named.iter().all(|s| s.native) {
@@ -29,6 +34,13 @@ pub fn choose(view: &View, what: &str) -> Result<Vec<bool>> {
         bail!("{what} did not run in this part of {}; without --root and --thread it did", view.file);
     }
     Ok(chosen)
+}
+
+/// Whether a pattern names a gap, or the class of one.
+fn concerns(gap: &Gap, pattern: &Pattern) -> bool {
+    let class = dotted(&gap.class);
+    let method = gap.method.as_deref().map(|method| method.split_at(method.find('(').unwrap_or(method.len())));
+    pattern.matches(&class) || method.is_some_and(|(name, descriptor)| pattern.matches_method(&class, name, descriptor))
 }
 
 /// What may have been meant.
