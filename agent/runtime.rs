@@ -2,6 +2,7 @@
 
 use crate::caches;
 use cprof_instrument::abi;
+use cprof_instrument::classfile::ClassFile;
 use cprof_profile::options::{Options, simulation};
 
 /// A class file as `build.rs` compiled it.
@@ -99,7 +100,26 @@ pub fn classes(place: Place, options: &Options, virtual_threads: bool) -> Option
     for (old, new) in ints {
         replace(&mut classes, 3, &old.to_be_bytes(), &new.to_be_bytes())?;
     }
+    let (_, woven_calls) = &mut classes[0];
+    demand(woven_calls, "missed")?;
     Some(classes.into())
+}
+
+/// Slots of the operand stack that entering a method asks for, and does not use: a page's, as HotSpot's compiled code asks for no less in
+/// advance (assembler.cpp, `generate_stack_overflow_check`).
+const DEMANDED: u16 = 520;
+
+/// Makes a method's frame large: one that is inlined into all that count calls. Where that fits, there is room later for what is called when an
+/// exception passes: `enter` is compiled and small, while `caught` and `unwind` run in the interpreter, being called seldom, and without
+/// room for them the program's own handler would not run at the end of a stack. Compiled code asks once for what the interpreter's frames
+/// would need at any of its calls (HotSpot: `bang_size_in_bytes`, `JVMState::interpreter_frame_size`).
+fn demand(class: &mut [u8], name: &str) -> Option<()> {
+    let parsed = ClassFile::parse(class).ok()?;
+    let method = parsed.methods.iter().find(|method| method.name == name.as_bytes())?;
+    // Before the code (JVMS §4.7.3): max_stack, max_locals, code_length.
+    let max_stack = parsed.code(method).ok()??.at.checked_sub(8)?;
+    class[max_stack..max_stack + 2].copy_from_slice(&DEMANDED.to_be_bytes());
+    Some(())
 }
 
 /// Replaces a constant in all classes that have it; `None` if none has.

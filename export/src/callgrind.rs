@@ -57,7 +57,9 @@ pub fn write(source: &Source, out: &mut dyn Write) -> io::Result<()> {
         while let Some((call, number)) = calls.next_if(|(call, _)| call.caller == frame) {
             names.file("cfi", call.callee, out)?;
             names.function("cfn", call.callee, out)?;
-            writeln!(out, "calls={} {}", sums.counts[number], source.places.first_line(Frame(call.callee)))?;
+            // For callgrind_annotate, costs behind `calls=0` are the caller's own. What was folded has no calls, nor has a method that was
+            // active already when counting began.
+            writeln!(out, "calls={} {}", sums.counts[number].max(1), source.places.first_line(Frame(call.callee)))?;
             costs(call.line, &sums.costs[number * width..][..width], out)?;
         }
     }

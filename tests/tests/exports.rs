@@ -6,7 +6,7 @@ use cprof_export::names;
 use cprof_profile::tree::Symbol;
 use cprof_tests::jdk::{self, Jdk};
 use cprof_tests::run::{contexts, exported_name};
-use cprof_tests::{OrFail, build};
+use cprof_tests::{OrFail, build, program};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -42,30 +42,36 @@ struct Javac {
 }
 
 /// With cycles on a processor, on the newest JDK: formats do not depend on the JDK, and some consumers take a minute.
-static JAVAC: LazyLock<Javac> = LazyLock::new(|| {
-    let newest = jdk::all().into_iter().max_by_key(|jdk| jdk.feature);
-    javac(&newest.expect("all() answers one at least"))
-});
+static JAVAC: LazyLock<Javac> = LazyLock::new(|| javac(&newest()));
+
+fn newest() -> Jdk {
+    jdk::all().into_iter().max_by_key(|jdk| jdk.feature).expect("all() answers one at least")
+}
 
 /// Own and, where known, with callees, by name of method.
 type Costs = BTreeMap<String, (u64, Option<u64>)>;
 
 fn javac(jdk: &Jdk) -> Javac {
-    let folder = build::fresh(&format!("exports-{}", jdk.feature));
-    let profile = folder.join("javac.cprof");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/embedded/MotorControl.java");
-    let mut java = jdk.command("java");
-    java.arg(format!("-agentpath:{}=out={},quiet,target=jop", build::agent().display(), profile.display()));
-    java.args(["-m", "jdk.compiler/com.sun.tools.javac.Main", "-d"]).arg(folder.join("classes")).arg(source);
-    build::must(&mut java);
-    let mut javac = Javac { feature: jdk.feature, profile, report: Value::Null };
-    javac.report = javac.ask(&[]);
+    let classes = build::fresh("exports-classes").display().to_string();
+    let source = program::directory().join("Branches.java").display().to_string();
+    let javac = recorded(jdk, "javac", "", &["-d", &classes, &source]);
     assert!(javac.report["totals"]["contexts"].as_u64() > Some(500_000), "{}", javac.report["totals"]);
     // So that exports which have the methods' numbers have the totals, too.
     for (metric, _) in METRICS {
         let sum: u64 = javac.reported(metric).values().map(|costs| costs.0).sum();
         assert_eq!(sum, total(&javac.report, metric), "JDK {}: {metric} of all methods, and in total", javac.feature);
     }
+    javac
+}
+
+/// A profile of javac with these arguments, in a folder of this name, with options of the agent's.
+fn recorded(jdk: &Jdk, name: &str, options: &str, arguments: &[&str]) -> Javac {
+    let profile = build::fresh(&format!("exports-{name}-{}", jdk.feature)).join("javac.cprof");
+    let mut java = jdk.command("java");
+    java.arg(format!("-agentpath:{}=out={},quiet,target=jop{options}", build::agent().display(), profile.display()));
+    build::must(java.args(["-m", "jdk.compiler/com.sun.tools.javac.Main"]).args(arguments));
+    let mut javac = Javac { feature: jdk.feature, profile, report: Value::Null };
+    javac.report = javac.ask(&[]);
     javac
 }
 
@@ -245,12 +251,7 @@ fn add(costs: &mut Costs, name: &str, own: u64, total: u64) {
 #[ignore = "needs callgrind_annotate; scripts/test runs it"]
 fn callgrind_has_the_totals_of_a_report() {
     let javac = &*JAVAC;
-    let file = javac.export("callgrind.out", &["--format", "callgrind"]);
-    let [own, inclusive] = ["no", "yes"].map(|inclusive| {
-        let mut annotate = Command::new("callgrind_annotate");
-        annotate.args(["--threshold=100", "--auto=no", "--context=0"]).arg(format!("--inclusive={inclusive}"));
-        annotated(&build::must(annotate.arg(format!("--show={}", METRICS.map(|(_, name)| event(name)).join(","))).arg(&file)))
-    });
+    let [own, inclusive] = callgrind(javac);
     for (i, (metric, _)) in METRICS.iter().enumerate() {
         let mut found = Costs::new();
         for (name, totals) in inclusive.iter().filter(|(name, _)| !name.starts_with('[') && *name != "PROGRAM TOTALS") {
@@ -262,6 +263,31 @@ fn callgrind_has_the_totals_of_a_report() {
             assert_eq!(all[i], total(&javac.report, metric), "JDK {}, {metric} in callgrind", javac.feature);
         }
     }
+}
+
+#[test]
+#[ignore = "needs callgrind_annotate; scripts/test runs it"]
+fn callgrind_has_own_costs_of_what_was_folded() {
+    let folded = recorded(&newest(), "folded", ",max-nodes=2000", &["-version"]);
+    assert!(
+        folded.report["methods"].as_array().is_some_and(|m| m.iter().any(|m| m["method"] == "(folded)")),
+        "nothing was folded"
+    );
+    let [own, _] = callgrind(&folded);
+    for (i, (metric, _)) in METRICS.iter().enumerate() {
+        let all: u64 = own.iter().filter(|(name, _)| *name != "PROGRAM TOTALS").map(|(_, costs)| costs[i]).sum();
+        assert_eq!(all, total(&folded.report, metric), "{metric} in callgrind");
+    }
+}
+
+/// Own and inclusive costs by name, as callgrind_annotate reads them.
+fn callgrind(profile: &Javac) -> [BTreeMap<String, Vec<u64>>; 2] {
+    let file = profile.export("callgrind.out", &["--format", "callgrind"]);
+    ["no", "yes"].map(|inclusive| {
+        let mut annotate = Command::new("callgrind_annotate");
+        annotate.args(["--threshold=100", "--auto=no", "--context=0"]).arg(format!("--inclusive={inclusive}"));
+        annotated(&build::must(annotate.arg(format!("--show={}", METRICS.map(|(_, name)| event(name)).join(","))).arg(&file)))
+    })
 }
 
 /// A metric in callgrind's format: `cycles_jop_4k_16`.

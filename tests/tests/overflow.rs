@@ -26,3 +26,28 @@ fn what_the_deepest_frame_catches_is_counted() {
         }
     }
 }
+
+#[test]
+fn every_finally_block_runs_and_every_exit_is_counted() {
+    for bench in run::benches() {
+        // With C2 alone, what is called for exceptions stays in the interpreter longest.
+        for mode in ["-XX:-TieredCompilation", "-XX:TieredStopAtLevel=1", "-XX:+TieredCompilation"] {
+            for options in ["", "depth=20,", "sites=on,", "cache=4k/16,"] {
+                let context = format!("JDK {}, {mode}, {options}", bench.jdk.feature);
+                let out = build::fresh(&format!("held-{}", bench.jdk.feature)).join("held.cprof");
+                let mut java = bench.jdk.command("java");
+                java.arg(format!("-agentpath:{}={options}quiet,out={}", build::agent().display(), out.display()));
+                let ending =
+                    Ending::from(java.args([mode, "-cp", &bench.built.class_path, "Held"]).output().or_fail("starting java"));
+                assert_eq!((ending.code, ending.stderr.as_str()), (0, ""), "{context}");
+                let [entered, left] = ending.stdout.split_whitespace().map(|n| n.parse().or_fail(n)).collect::<Vec<u64>>()[..]
+                else {
+                    panic!("{context}: {ending:?}")
+                };
+                assert_eq!(left, entered, "{context}: finally blocks did not run");
+                let down = Report::read(&out).tree.of_method("Held.down(I)I");
+                assert_eq!((down.calls, down.thrown), (entered, entered), "{context}");
+            }
+        }
+    }
+}

@@ -363,10 +363,15 @@ public final class CProfRuntime {
     @ForceInline @Hidden private static long callee(Unsafe u, long p, int mid, boolean isRoot) {
         if (SIMPLE) {
             long c = BASE + ((u.getInt(null, p + CHILDREN + ((mid & SLOTS - 1) << 2)) & 0xFFFF_FFFFL) << 3);
-            return u.getInt(null, c) == mid ? c : CProfTree.miss(p, mid, isRoot);
+            return u.getInt(null, c) == mid ? c : missed(p, mid, isRoot);
         }
         long c = child(u, p, mid);
-        return matches(u, p, c, mid) ? c : CProfTree.miss(p, mid, isRoot);
+        return matches(u, p, c, mid) ? c : missed(p, mid, isRoot);
+    }
+
+    /** Its frame is made large by the agent, so that who has entered a method has room for {@link #caught} and {@link #unwind}. */
+    @ForceInline @Hidden private static long missed(long p, int mid, boolean isRoot) {
+        return CProfTree.miss(p, mid, isRoot);
     }
 
     /**
@@ -377,12 +382,21 @@ public final class CProfRuntime {
         try {
             CProfTree.depart(n, where);
         } catch (StackOverflowError e) {
-            if (!SIMPLE && CProfSlots.stale(n)) return;
             Unsafe u = unsafe;
             Thread t = Thread.currentThread();
-            long r = SIMPLE ? u.getLong(t, tree) : CProfSlots.tree(u, t);
+            long r;
+            if (!SIMPLE && attached == 2) {
+                // CProfSlots.stale and .tree: a call, or a class that is first used here, leaves the frame to the interpreter, which has no room
+                // for either, and the program's handler would not run.
+                if (n < BASE || n >= END) return;
+                long id = u.getLong(t, tid);
+                long slot = SLOT_TABLE + (id & SLOT_COUNT - 1) * SLOT_SIZE;
+                r = u.getLong(null, slot) == id ? u.getLong(null, slot + SLOT_TREE) : 0;
+            } else {
+                r = u.getLong(t, tree);
+            }
             if (r == 0) {
-                u.putLong(null, header(LOST), u.getLong(null, header(LOST)) + 1);
+                u.putLong(null, BASE + LOST, u.getLong(null, BASE + LOST) + 1);
                 return;
             }
             int used = u.getInt(null, r + ROOT_PENDING_USED);
