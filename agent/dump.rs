@@ -67,7 +67,9 @@ impl Agent {
         if std::mem::replace(&mut *finished, true) {
             return;
         }
-        if self.classes.gave_up() {
+        // A JVM that ends while cprof comes has counted nothing; what an earlier run wrote stays.
+        let never_counted = self.attached.as_ref().is_some_and(|attached| !attached.counts());
+        if never_counted || self.classes.gave_up() {
             if let Some(directory) = &self.directory {
                 directory.remove();
             }

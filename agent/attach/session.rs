@@ -25,6 +25,8 @@ use std::time::Instant;
 pub struct Attached {
     switched: Switched,
     methods: Option<Methods>,
+    /// All is woven, and counting was switched on.
+    counts: AtomicBool,
     /// Classes pass the hook unchanged: the agent leaves.
     leaving: AtomicBool,
     /// The obsolete methods that were active before counting began.
@@ -43,6 +45,11 @@ impl Attached {
             // None: it has none.
             let _ = methods.clear(agent, class);
         }
+    }
+
+    /// Whether counting has begun.
+    pub fn counts(&self) -> bool {
+        self.counts.load(Ordering::SeqCst)
     }
 
     /// Whether classes are to pass unchanged.
@@ -150,7 +157,13 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         Ok(Arc::new(Agent {
             caches: Caches::new(arena.clone(), &options.caches),
             contexts,
-            attached: Some(Attached { switched, methods, leaving: AtomicBool::new(false), before: Mutex::default() }),
+            attached: Some(Attached {
+                switched,
+                methods,
+                counts: AtomicBool::new(false),
+                leaving: AtomicBool::new(false),
+                before: Mutex::default(),
+            }),
             turn: Turn::default(),
             pauses: crate::dump::Pauses::default(),
             finished: Mutex::default(),
@@ -241,6 +254,9 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         classes.iter().for_each(|&class| attached.clear_intrinsics(agent, class));
     }
     switch(agent, jni, true)?;
+    if let Some(attached) = &agent.attached {
+        attached.counts.store(true, Ordering::SeqCst);
+    }
     reply.put("pause_ms", outcome.longest.as_millis());
     Ok(())
 }

@@ -432,3 +432,48 @@ fn what_makes_numbers_doubtful_is_said_in_every_format() {
         assert!(!out.contains("record 6"), "{arguments:?}: {out}");
     }
 }
+
+#[test]
+fn recordings_of_other_parts_are_told_apart() {
+    let folder = Folder::new();
+    let with = |name: &str, options: &str| {
+        let mut profile = demo();
+        profile.run.options = options.to_owned();
+        folder.profile(name, &profile)
+    };
+    let all = with("all.cprof", "quiet,bba=precise,out=all.cprof");
+    let part = with("part.cprof", "bba=block,exclude=java.*,out=part.cprof");
+    let other = with("other.cprof", "out=other.cprof,exclude=java.*,bba=block");
+    let budget = folder.write("budget.toml", "[[budget]]\nmethod = \"demo.Main.work\"\nlimits = [\"bytecodes +1%\"]\n");
+    let said = |before: &Path, after: &Path| {
+        let check = [
+            Path::new("check"),
+            after,
+            Path::new("--baseline"),
+            before,
+            Path::new("--budget"),
+            &budget,
+            Path::new("--format"),
+            Path::new("json"),
+        ];
+        let check = Command::new(env!("CARGO_BIN_EXE_cprof")).args(check).output().unwrap();
+        let notes = |json: &str| serde_json::from_str::<Value>(json).unwrap()["notes"].to_string();
+        [notes(&good(&["diff", "--format", "json"], &[before, after])), notes(&String::from_utf8(check.stdout).unwrap())]
+    };
+    for notes in said(&all, &part) {
+        let differs = "what was counted differs: everything in";
+        assert!(notes.contains(differs) && notes.contains("all.cprof, bba=block, exclude=java.* in"), "{notes}");
+    }
+    assert_eq!(said(&part, &other), ["[]", "[]"]);
+
+    let merged = folder.0.path().join("merged.cprof");
+    let merge = |files: [&Path; 2]| {
+        let arguments = ["merge", "-o", merged.to_str().unwrap()];
+        let output = Command::new(env!("CARGO_BIN_EXE_cprof")).args(arguments).args(files).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(merge([&all, &part]).contains("different parts of the programs were counted"));
+    assert!(!merge([&part, &other]).contains("different parts"));
+    assert_eq!(said(&merged, &part), ["[]", "[]"], "its runs were recorded alike");
+}

@@ -1,5 +1,7 @@
 //! `cprof flamegraph` and `cprof html` on a synthetic profile: what they write and what they refuse. In a browser they are tested by `tests/views`.
 
+use cprof_profile::amounts::Amounts;
+use cprof_profile::model::Misses;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -41,6 +43,26 @@ fn of_profiles_without_anything_in_common() {
         assert!(picture.contains(&said), "{after} {before}: {}", &picture[..4000.min(picture.len())]);
         assert!(writes(folder.path(), &["html", after, "--diff", before, "-o", "-"]).contains("id=\"before-0\""));
     }
+}
+
+#[test]
+fn what_only_one_profile_has_is_not_drawn_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut on = cprof_synthetic::demo().profile(&[]);
+    on.run.target = "jop".to_owned();
+    let zeros = Amounts::zeros(on.nodes.len());
+    on.caches = vec!["4k/16".parse().unwrap()];
+    on.misses = vec![Misses { entry: zeros.clone(), returns: zeros }];
+    let draw = |arguments: &[&str]| {
+        cprof_profile::file::write(&folder.path().join("on.cprof"), &on).unwrap();
+        cprof(folder.path(), &[&["flamegraph", "on.cprof", "--diff", "demo.cprof", "-o", "-"], arguments].concat())
+    };
+    let drawn = draw(&[]);
+    let (picture, said) = (String::from_utf8_lossy(&drawn.stdout), String::from_utf8_lossy(&drawn.stderr));
+    assert!(drawn.status.success() && said.contains("bytecodes are drawn: demo.cprof: "), "{said}");
+    assert!(picture.contains("bytecodes"), "{said}");
+    let refused = draw(&["--metric", "cycles[jop,4k/16]"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
 }
 
 #[test]

@@ -50,6 +50,7 @@ fn read(text: &str) -> (BTreeMap<String, Function>, Vec<u64>) {
                 match (place, calls.take()) {
                     ("totals:", _) => totals = numbers,
                     (_, None) => add(&mut functions.entry(function.clone()).or_default().own, &numbers),
+                    (_, Some(0)) => panic!("callgrind_annotate takes the costs for the caller's own: {callee}"),
                     (_, Some(calls)) => {
                         let called = functions.entry(callee.clone()).or_default();
                         called.calls += calls;
@@ -81,7 +82,9 @@ fn callgrind_costs_what_a_report_says() {
         for (name, function) in functions.iter().filter(|f| !f.0.starts_with('[')) {
             assert_eq!(function.inclusive, inclusive[name.as_str()], "{name}");
             if let Some(own) = own.get(name.as_str()) {
-                assert_eq!((&function.own, function.calls), (own, own[0]), "{name}");
+                assert_eq!(&function.own, own, "{name}");
+                // Some methods are active once by a call that was not counted.
+                assert!((own[0]..=own[0] + 1).contains(&function.calls), "{name}: {} calls, {} counted", function.calls, own[0]);
             }
         }
         assert!(inclusive.keys().all(|name| functions.contains_key(*name)));

@@ -91,6 +91,31 @@ pub struct RunFacts {
     pub taken: Taken,
 }
 
+impl Profile {
+    /// [`RunFacts::counted`] of its runs, if that is the same for all.
+    pub fn counted(&self) -> Option<Vec<&str>> {
+        let Some((first, others)) = self.runs.split_first() else { return Some(self.run.counted()) };
+        let counted = first.facts.counted();
+        others.iter().all(|other| other.facts.counted() == counted).then_some(counted)
+    }
+}
+
+impl RunFacts {
+    /// What decides which bytecodes are counted, as it was given: methods of `root=`, and the options `include=`, `exclude=` and `bba=` unless they
+    /// say what holds anyway. Empty: everything, to the bytecode.
+    pub fn counted(&self) -> Vec<&str> {
+        let decides = |option: &&str| {
+            let is = |name: &str| option.split_once('=').is_some_and(|(given, _)| given == name);
+            is("include") || is("exclude") || is("bba") && *option != "bba=precise"
+        };
+        let mut given: Vec<&str> = self.roots.iter().map(String::as_str).collect();
+        given.extend(self.options.split(',').filter(decides));
+        given.sort_unstable();
+        given.dedup();
+        given
+    }
+}
+
 /// One of the runs that a profile was merged from ([`crate::merge`]).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {

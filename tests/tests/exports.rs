@@ -269,11 +269,8 @@ fn callgrind_has_the_totals_of_a_report() {
 #[ignore = "needs callgrind_annotate; scripts/test runs it"]
 fn callgrind_has_own_costs_of_what_was_folded() {
     let folded = recorded(&newest(), "folded", ",max-nodes=2000", &["-version"]);
-    assert!(
-        folded.report["methods"].as_array().is_some_and(|m| m.iter().any(|m| m["method"] == "(folded)")),
-        "nothing was folded"
-    );
     let [own, _] = callgrind(&folded);
+    assert!(own.keys().any(|name| name.contains("(folded)")), "nothing was folded");
     for (i, (metric, _)) in METRICS.iter().enumerate() {
         let all: u64 = own.iter().filter(|(name, _)| *name != "PROGRAM TOTALS").map(|(_, costs)| costs[i]).sum();
         assert_eq!(all, total(&folded.report, metric), "{metric} in callgrind");

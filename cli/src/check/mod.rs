@@ -4,7 +4,7 @@ mod formats;
 mod junit;
 
 use crate::args::{Check, CheckFormat, Part};
-use crate::compare::doubts;
+use crate::compare::{doubts, recorded_differently};
 use crate::metrics::{Notes, OnProcessor, columns as numbers, evaluated};
 use crate::output::{self, Output};
 use crate::report::processor::{chosen_cache, model};
@@ -86,7 +86,10 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
         baseline.map(|(base, (metrics, columns, _))| (sheet(base, metrics), columns)),
     );
     let mut notes = doubts(&view, &cycles);
-    notes.extend(baseline.into_iter().flat_map(|(base, (.., cycles))| doubts(base, cycles)));
+    if let Some((base, (.., cycles))) = baseline {
+        notes.extend(doubts(base, cycles));
+        notes.extend(recorded_differently(base, &view));
+    }
     let report = Report {
         budget_file: args.budget.display().to_string(),
         profile: &view.file,

@@ -6,6 +6,7 @@ use crate::report::coverage::NO_ROOM;
 use crate::report::view::View;
 use cprof_compare::diff::Comparison;
 use cprof_compare::renumbering::{Renumbered, Unclear};
+use cprof_profile::model::Profile;
 use cprof_profile::names::counted;
 use cprof_profile::natives::NotTold;
 
@@ -49,7 +50,6 @@ pub fn notes(loaded: &Loaded, comparison: &Comparison<'_>) -> Vec<String> {
     // Of a profile beside itself once.
     let of_after = doubts(after, &loaded.notes[1]).into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>();
     notes.extend(of_after);
-    let runs = [&before.profile.run, &after.profile.run];
     for view in views {
         if view.tree.is_empty() {
             notes.push(format!("{}: nothing was counted in it", view.file));
@@ -68,18 +68,7 @@ pub fn notes(loaded: &Loaded, comparison: &Comparison<'_>) -> Vec<String> {
             main(after)
         ));
     }
-    if runs[0].roots != runs[1].roots {
-        let roots = |i: usize| if runs[i].roots.is_empty() { "everything".to_owned() } else { runs[i].roots.join(", ") };
-        notes.push(format!("what was counted differs: {} in {}, {} in {}", roots(0), before.file, roots(1), after.file));
-    }
-    if runs[0].bounded != runs[1].bounded {
-        notes.push(
-            "depth= or recursion=fold was in force in one of the runs only: contexts differ for that reason, too".to_owned(),
-        );
-    }
-    if runs[0].jvm_version != runs[1].jvm_version {
-        notes.push(format!("the JVMs differ: {} and {}", runs[0].jvm_version, runs[1].jvm_version));
-    }
+    notes.extend(recorded_differently(before, after));
     let sites = comparison.contexts.sites;
     if sites.only_one {
         notes.push("only one of the profiles distinguishes call sites: they are merged".to_owned());
@@ -113,6 +102,30 @@ pub fn notes(loaded: &Loaded, comparison: &Comparison<'_>) -> Vec<String> {
         "nothing tells which is which; they count as gone and new",
         renumbering.unclear.iter().map(unclear).collect(),
     ));
+    notes
+}
+
+/// What makes the numbers of two profiles differ besides their programs.
+pub fn recorded_differently(before: &View, after: &View) -> Vec<String> {
+    let runs = [&before.profile.run, &after.profile.run];
+    let mut notes = Vec::new();
+    let counted = [&before.profile, &after.profile].map(Profile::counted);
+    if counted[0] != counted[1] {
+        let [first, second] = counted.map(|counted| match counted {
+            Some(what) if what.is_empty() => "everything".to_owned(),
+            Some(what) => what.join(", "),
+            None => "different parts".to_owned(),
+        });
+        notes.push(format!("what was counted differs: {first} in {}, {second} in {}", before.file, after.file));
+    }
+    if runs[0].bounded != runs[1].bounded {
+        notes.push(
+            "depth= or recursion=fold was in force in one of the runs only: contexts differ for that reason, too".to_owned(),
+        );
+    }
+    if runs[0].jvm_version != runs[1].jvm_version {
+        notes.push(format!("the JVMs differ: {} and {}", runs[0].jvm_version, runs[1].jvm_version));
+    }
     notes
 }
 

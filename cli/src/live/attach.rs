@@ -53,7 +53,11 @@ pub fn attach(args: &Attach) -> Result<()> {
     let mut target = Target::new(args.pid, args.agent.as_deref())?;
     // Who writes finds out at the end: this command, or, without --for, the JVM, which may see other files.
     let seen = |path: &Path| if args.time.is_some() { path.to_owned() } else { target.jvm.process.path(&path.to_string_lossy()) };
-    output::has_place(&out, seen)?;
+    let place = output::has_place(&out, seen);
+    // A process that is gone has no directories.
+    if is_there(args.pid) {
+        place?;
+    }
     let before = identity(&out);
     let written = || identity(&out).is_some_and(|now| Some(now) != before);
     // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
@@ -136,11 +140,16 @@ pub fn exact_snapshot(pid: u32, agent: Option<&str>, out: &Path) -> Result<u64> 
     Target::new(pid, agent)?.fetch("snapshot", out)
 }
 
+fn is_there(pid: u32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
+}
+
 impl Target {
     fn new(pid: u32, agent: Option<&str>) -> Result<Target> {
         let process = which::process(pid)?;
         let owner = process.user;
         let jvm = Jvm::of(process).map_err(|why| match why {
+            NotJvm::Other if !is_there(pid) => anyhow!("process {pid} has just ended"),
             NotJvm::Other => anyhow!("process {pid} is not a HotSpot JVM; cprof list shows those that run"),
             NotJvm::Unreadable => anyhow!("process {pid} belongs to {}; run cprof as that user or as root", user_name(owner)),
         })?;

@@ -12,13 +12,23 @@ use cprof_views::forest::Forest;
 use cprof_views::svg::{self, Costs, Picture};
 use std::slice;
 
+/// The metric of every profile.
+const BYTECODES: &str = "bytecodes";
+
 /// Draws the picture.
 pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     output::spares(&args.output, [&args.part.file].into_iter().chain(&args.diff))?;
     let mut after = Loaded::new(&args.part, &args.on, &args.output)?;
     let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on, &args.output)).transpose()?;
-    let metric_after = metric(&after, args.metric.as_deref())?;
-    let metric_before = before.as_ref().map(|b| metric(b, Some(&metric_after.name))).transpose()?;
+    let asked = args.metric.as_deref();
+    let (metric_after, metric_before) = match both(&after, before.as_ref(), asked) {
+        Err(why) if asked.is_none() => {
+            let plain = both(&after, before.as_ref(), Some(BYTECODES))?;
+            output::tell(format_args!("{BYTECODES} are drawn: {why:#}"));
+            plain
+        }
+        found => found?,
+    };
     for loaded in [Some(&after), before.as_ref()].into_iter().flatten() {
         let drawn = loaded.processors.iter().filter(|on| on.column() == metric_after.name);
         drawn.for_each(|on| Notes::of(slice::from_ref(on)).tell(&loaded.view.file));
@@ -48,6 +58,13 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     drawn.with_context(|| output::cannot(&args.output))?;
     drop(progress);
     written(&args.output, out, &metric_after.name)
+}
+
+/// The metric of that name, or the one that says most of `after`, in both profiles.
+fn both(after: &Loaded, before: Option<&Loaded>, name: Option<&str>) -> Result<(Metric, Option<Metric>)> {
+    let of_after = metric(after, name)?;
+    let of_before = before.map(|before| metric(before, Some(&of_after.name))).transpose()?;
+    Ok((of_after, of_before))
 }
 
 /// The metric of that name, or the one that says most.

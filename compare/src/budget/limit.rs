@@ -199,7 +199,11 @@ fn margin_of(text: &str) -> Result<Right, LimitError> {
     let fraction = digits(fraction).filter(|f| f.len() <= 4).ok_or_else(wrong)?;
     let whole: i64 = digits(whole).and_then(|w| w.parse().ok()).filter(|w| *w <= 1_000_000).ok_or_else(wrong)?;
     let fraction: i64 = format!("{fraction:0<4}").parse().map_err(|_| wrong())?;
-    Ok(Right::BaselinePercent(sign * (whole * 10_000 + fraction)))
+    let millionths = sign * (whole * 10_000 + fraction);
+    if millionths < -1_000_000 {
+        return Err(fail("leaves less than nothing"));
+    }
+    Ok(Right::BaselinePercent(millionths))
 }
 
 #[cfg(test)]
@@ -250,6 +254,7 @@ mod tests {
             ("calls <= -3", "\"-3\" is no whole number"),
             ("calls <= 18446744073709551616", "\"18446744073709551616\" is no whole number"),
             ("calls +x%", "\"+x%\" is no percentage"),
+            ("calls -100.0001%", "\"-100.0001%\" leaves less than nothing"),
             ("calls +1.23456%", "\"+1.23456%\" is no percentage"),
             ("calls +", "\"+\" is neither a whole number nor a percentage"),
             ("calls <= baseline 3", "\"3\" does not begin with + or -"),

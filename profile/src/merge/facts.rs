@@ -7,10 +7,10 @@ use crate::model::{Run, RunFacts};
 pub(super) fn combine(runs: &[Run], notes: &mut Vec<String>) -> RunFacts {
     let mut facts = runs.iter().map(|run| &run.facts);
     let Some(mut all) = facts.next().cloned() else { return RunFacts::default() };
-    let (mut targets, mut roots) = (false, false);
+    let (mut targets, mut counted) = (false, false);
     for run in facts {
         targets |= all.target != run.target;
-        roots |= all.roots != run.roots;
+        counted |= runs[0].facts.counted() != run.counted();
         same(&mut all.cprof_version, &run.cprof_version);
         same(&mut all.jvm_version, &run.jvm_version);
         same(&mut all.jvm_vendor, &run.jvm_vendor);
@@ -36,8 +36,11 @@ pub(super) fn combine(runs: &[Run], notes: &mut Vec<String>) -> RunFacts {
             "the runs were recorded for different processors: reports show none unless one is named with --target".to_owned(),
         );
     }
-    if roots {
-        notes.push("different parts of the programs were counted: not all runs have the same root= methods".to_owned());
+    if counted {
+        notes.push(
+            "different parts of the programs were counted: not all runs have the same root=, include=, exclude= and bba="
+                .to_owned(),
+        );
     }
     all
 }
