@@ -79,6 +79,16 @@ pub fn benches() -> Vec<Bench> {
     jdks.iter().map(|jdk| Bench { jdk: jdk.clone(), built: build::for_jdk(jdk, &jdks) }).collect()
 }
 
+/// Runs a test on every JDK found, each on a thread of its own: most have one JVM at a time, which leaves a processor to another.
+pub fn on_every_jdk(test: impl Fn(&Bench) + Sync) {
+    let benches = benches();
+    std::thread::scope(|scope| {
+        for bench in &benches {
+            scope.spawn(|| test(bench));
+        }
+    });
+}
+
 /// Every JDK found, with programs that use libraries.
 pub fn benches_with(libraries: &Libraries) -> Vec<Bench> {
     let benches = benches();

@@ -10,9 +10,9 @@ const PROGRAMS: &[&str] = &["ImplicitExceptions", "Recursion", "Finally", "Rethr
 
 #[test]
 fn five_runs_are_identical_below_main() {
-    for bench in run::benches() {
+    run::on_every_jdk(|bench| {
         for program in program::all(&bench.jdk).iter().filter(|p| PROGRAMS.contains(&p.name.as_str())) {
-            let reports: Vec<Report> = (0..RUNS).map(|run| counted(&bench, &program.name, run)).collect();
+            let reports: Vec<Report> = (0..RUNS).map(|run| counted(bench, &program.name, run)).collect();
             // Which thread of the JVM first asks for an identity hash code is a race at its start (docs/exactness.md), and some
             // tables of the JDK are ordered by such hash codes.
             let first = &compare::certain(&reports[0].tree);
@@ -28,7 +28,7 @@ fn five_runs_are_identical_below_main() {
                 );
             }
         }
-    }
+    });
 }
 
 /// Everything below `main`, as `cprof run --deterministic` does it.

@@ -35,7 +35,7 @@ fn jumps_that_do_not_reach_go_a_way_round() {
             "if (n == 3) throw new IllegalStateException(s);\n} } catch (IllegalStateException e) { sum += s.length(); }",
         ),
     ];
-    for bench in run::benches() {
+    run::on_every_jdk(|bench| {
         let directory = build::fresh(&format!("large-{}", bench.jdk.feature));
         for (name, begin, end) in shapes {
             let source = directory.join(format!("{name}.java"));
@@ -60,5 +60,5 @@ fn jumps_that_do_not_reach_go_a_way_round() {
                 assert!(!report.gaps.iter().any(|(method, _)| method.starts_with(name)), "{name}: {:?}", report.gaps);
             }
         }
-    }
+    });
 }

@@ -8,7 +8,7 @@ const STEADY: &[&str] = &["Finally", "Generated", "Leaves", "Loops", "Recursion"
 
 #[test]
 fn the_oracle_counts_what_was_counted_by_hand_with_and_without_compilers() {
-    for bench in run::benches() {
+    run::on_every_jdk(|bench| {
         let programs = program::all(&bench.jdk);
         for program in programs.iter().filter(|p| STEADY.contains(&p.name.as_str())) {
             let interpreted = bench.oracle(&[program], &["-Xint"]);
@@ -25,5 +25,5 @@ fn the_oracle_counts_what_was_counted_by_hand_with_and_without_compilers() {
                 bench.jdk.feature
             );
         }
-    }
+    });
 }

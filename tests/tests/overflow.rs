@@ -6,7 +6,7 @@ use cprof_tests::{OrFail, build};
 #[test]
 fn what_the_deepest_frame_catches_is_counted() {
     const ROUNDS: &str = "20";
-    for bench in run::benches() {
+    run::on_every_jdk(|bench| {
         for mode in ["-Xint", "-XX:TieredStopAtLevel=1", "-XX:+TieredCompilation"] {
             for options in ["", "recursion=fold,", "cache=4k/16+lru:4k/16,"] {
                 let context = format!("JDK {}, {mode}, {options}", bench.jdk.feature);
@@ -24,12 +24,12 @@ fn what_the_deepest_frame_catches_is_counted() {
                 assert_eq!((own[1].to_string().as_str(), f.thrown), (ROUNDS, 0), "{context}");
             }
         }
-    }
+    });
 }
 
 #[test]
 fn every_finally_block_runs_and_every_exit_is_counted() {
-    for bench in run::benches() {
+    run::on_every_jdk(|bench| {
         // With C2 alone, what is called for exceptions stays in the interpreter longest.
         for mode in ["-XX:-TieredCompilation", "-XX:TieredStopAtLevel=1", "-XX:+TieredCompilation"] {
             for options in ["", "depth=20,", "sites=on,", "cache=4k/16,"] {
@@ -49,5 +49,5 @@ fn every_finally_block_runs_and_every_exit_is_counted() {
                 assert_eq!((down.calls, down.thrown), (entered, entered), "{context}");
             }
         }
-    }
+    });
 }
