@@ -108,17 +108,22 @@ fn counting_bytecodes_is_a_model_too() {
 /// `Main.main` calls `Main.run` by invokevirtual and invokespecial, and the JVM calls `Main.<clinit>` below it.
 /// There are `specials` special calls. Where sites are merged, `run` was called so many times.
 fn mixed(specials: u32, called: u32) -> (Profile, Profile) {
+    calling(("run", "()V"), specials, called)
+}
+
+/// As [`mixed`], of a method of this name and descriptor.
+fn calling((name, descriptor): (&str, &str), specials: u32, called: u32) -> (Profile, Profile) {
     let build = |sites: bool| {
         let mut recording = cprof_synthetic::Recording::new();
         let mut main = ClassWriter::new("demo/Main", "java/lang/Object");
-        let run = main.methodref("demo/Main", "run", "()V");
+        let run = main.methodref("demo/Main", name, descriptor);
         let mut code = vec![op::ALOAD_0, op::INVOKEVIRTUAL, run[0], run[1]];
         for _ in 0..specials {
             code.extend([op::ALOAD_0, INVOKESPECIAL, run[0], run[1]]);
         }
         code.push(op::RETURN);
         main.method("main", "()V", PUBLIC, &code);
-        main.method("run", "()V", PUBLIC, &[op::RETURN]);
+        main.method(name, descriptor, PUBLIC, &[op::RETURN]);
         main.method("<clinit>", "()V", 0x0008, &[op::RETURN]);
         let ids = recording.class(main.finish(), false, Level::Precise);
         let path = recording.path(0, 0, &[0], false);
@@ -189,6 +194,16 @@ fn more_or_fewer_calls_than_executed_call_sites() {
     );
     // Where all kinds cost the same it does not matter.
     assert!(on(&mixed(2, 2).0, &Library.load("bytecodes").unwrap(), &options("ideal")).unwrap().notes.is_empty());
+}
+
+#[test]
+fn classes_that_the_jvm_asks_for_are_not_the_callers_calls() {
+    let called = |name| on(&calling((name, "(Ljava/lang/String;)Ljava/lang/Class;"), 0, 5).0, &jop(), &options("ideal")).unwrap();
+    // One call by invokevirtual, four by the JVM; the class initialiser.
+    let of = |evaluation: Evaluation| (evaluation.nodes.get(1).cycles, evaluation.nodes.get(1).upcalls);
+    assert_eq!(of(called("loadClass")), (21 + 1 + 100 + 4 * 75 + 75, 5 * 75));
+    // Other methods have one caller, and their sites' kinds suffice.
+    assert_eq!(of(called("findClass")), (21 + 1 + 5 * 100 + 75, 75));
 }
 
 #[test]

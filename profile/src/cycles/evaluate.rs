@@ -9,7 +9,7 @@ use super::{Columns, Metrics, Options};
 use crate::cache::CacheSpec;
 use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
-use crate::model::{Profile, Rows, special};
+use crate::model::{Method, Profile, Rows, special};
 use crate::names::thousands;
 use crate::natives::{NativeCalls, NotTold};
 use crate::target::{CycleEstimator, InvokeKind, TargetError};
@@ -263,7 +263,9 @@ impl Work<'_> {
         }
         let site = profile.nodes.site_of(node);
         let by = self.sites.caller(profile, caller, callee, site);
-        match by.kind() {
+        // Which calls are the caller's own, its call sites' executions tell.
+        let other_callers = is_called_by_jvm(&profile.methods[callee as usize]);
+        match by.kind().filter(|&kind| kind == InvokeKind::Vm || !other_callers) {
             Some(InvokeKind::Vm) if self.options.without_upcalls => {}
             Some(kind) => {
                 let cycles = self.prices.calls(kind, calls, entry_misses, words)?;
@@ -396,4 +398,9 @@ impl Work<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the JVM calls a method in the middle of any that uses a class for the first time (JVMS §5.3.2).
+fn is_called_by_jvm(method: &Method) -> bool {
+    method.name == "loadClass" && method.descriptor == "(Ljava/lang/String;)Ljava/lang/Class;"
 }
