@@ -3,6 +3,7 @@
 use cprof_tests::live::{Workers, calls, command, cprof, recording};
 use cprof_tests::run::{Bench, Ending};
 use cprof_tests::{OrFail, build, run, signal};
+use serde_json::Value;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
@@ -298,6 +299,38 @@ fn a_target_that_ends_while_it_is_attached_to_is_said_to_have_ended() {
         assert!(ending.code == 1 && (says("ended before it answered") || says("no process")), "{ending:?}");
         assert!(!Path::new(&format!("/tmp/.attach_pid{pid}")).exists());
     }
+}
+
+#[test]
+fn a_jvm_that_ends_while_it_is_attached_to_spares_an_older_profile() {
+    const OLDER: &str = "an older profile";
+    run::on_every_jdk(|bench| {
+        let out = build::fresh(&format!("spared-{}", bench.jdk.feature)).join("it.cprof");
+        // Coming takes a second or so: it ends before, in the midst of that, and after.
+        for wait in [50, 200, 400, 700, 1500] {
+            std::fs::write(&out, OLDER).or_fail(out.display());
+            let workers = Workers::start(bench, None, &[], &[]).started();
+            let pid = workers.pid();
+            let ending = std::thread::scope(|scope| {
+                let attaching = scope.spawn(|| cprof(&["attach", &pid.to_string(), "-o", text(&out)]));
+                std::thread::sleep(Duration::from_millis(wait));
+                signal(pid, libc::SIGTERM);
+                let _ = workers.wait(); // by the signal
+                attaching.join().expect("it only starts a command")
+            });
+            if std::fs::read(&out).or_fail(out.display()) == OLDER.as_bytes() {
+                assert_ne!(
+                    ending.code, 0,
+                    "JDK {}, {wait} ms: it was attached to, and wrote nothing: {ending:?}",
+                    bench.jdk.feature
+                );
+            } else {
+                let report = cprof(&["report", text(&out), "--format", "json"]);
+                let totals = serde_json::from_str::<Value>(&report.stdout).or_fail(&report.stderr)["totals"].clone();
+                assert!(totals["bytecodes"].as_u64() > Some(0), "JDK {}, {wait} ms: {ending:?} {totals}", bench.jdk.feature);
+            }
+        }
+    });
 }
 
 #[test]
