@@ -396,7 +396,7 @@ public final class CProfRuntime {
                 r = u.getLong(t, tree);
             }
             if (r == 0) {
-                u.putLong(null, BASE + LOST, u.getLong(null, BASE + LOST) + 1);
+                u.putLong(null, header(LOST), u.getLong(null, header(LOST)) + 1);
                 return;
             }
             int used = u.getInt(null, r + ROOT_PENDING_USED);
