@@ -382,19 +382,10 @@ public final class CProfRuntime {
         try {
             CProfTree.depart(n, where);
         } catch (StackOverflowError e) {
+            if (!SIMPLE && CProfSlots.stale(n)) return;
             Unsafe u = unsafe;
             Thread t = Thread.currentThread();
-            long r;
-            if (!SIMPLE && attached == 2) {
-                // CProfSlots.stale and .tree: a call, or a class that is first used here, leaves the frame to the interpreter, which has no room
-                // for either, and the program's handler would not run.
-                if (n < BASE || n >= END) return;
-                long id = u.getLong(t, tid);
-                long slot = SLOT_TABLE + (id & SLOT_COUNT - 1) * SLOT_SIZE;
-                r = u.getLong(null, slot) == id ? u.getLong(null, slot + SLOT_TREE) : 0;
-            } else {
-                r = u.getLong(t, tree);
-            }
+            long r = SIMPLE ? u.getLong(t, tree) : CProfSlots.tree(u, t);
             if (r == 0) {
                 u.putLong(null, header(LOST), u.getLong(null, header(LOST)) + 1);
                 return;
