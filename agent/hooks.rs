@@ -21,6 +21,7 @@ pub fn add_capabilities(jvmti: Jvmti, feature: u32) -> Result<(), String> {
         Capability::EarlyVmStart,
         Capability::NativeMethodBindEvents,
         Capability::TagObjects,
+        Capability::ObjectFreeEvents,
     ];
     if feature >= VIRTUAL_THREADS {
         wanted.push(Capability::SupportVirtualThreads);
@@ -32,7 +33,8 @@ pub fn add_capabilities(jvmti: Jvmti, feature: u32) -> Result<(), String> {
 pub fn enable(jvmti: Jvmti) -> Result<(), String> {
     let all = || {
         set_callbacks(jvmti)?;
-        for event in [Event::VmStart, Event::VmInit, Event::VmDeath, Event::NativeMethodBind, Event::ClassFileLoadHook] {
+        use Event::*;
+        for event in [VmStart, VmInit, VmDeath, NativeMethodBind, ClassFileLoadHook, ObjectFree] {
             jvmti.enable(event, true)?;
         }
         Ok(())
@@ -42,7 +44,15 @@ pub fn enable(jvmti: Jvmti) -> Result<(), String> {
 
 /// Names the functions of this module.
 pub fn set_callbacks(jvmti: Jvmti) -> Result<(), crate::jvmti::Error> {
-    jvmti.set_callbacks(&Callbacks { vm_init, vm_death, vm_start, class_prepare, native_method_bind, class_file_load_hook })
+    jvmti.set_callbacks(&Callbacks {
+        vm_init,
+        vm_death,
+        vm_start,
+        class_prepare,
+        native_method_bind,
+        class_file_load_hook,
+        object_free,
+    })
 }
 
 /// As [`add_capabilities`], for a JVM that runs already, where the early capabilities cannot be had.
@@ -54,6 +64,7 @@ pub fn add_capabilities_late(jvmti: Jvmti, feature: u32) -> Result<(), String> {
         Capability::RedefineClasses,
         Capability::RedefineAnyClass,
         Capability::TagObjects,
+        Capability::ObjectFreeEvents,
     ];
     if feature >= VIRTUAL_THREADS {
         wanted.push(Capability::SupportVirtualThreads);
@@ -68,6 +79,7 @@ pub fn enable_late(jvmti: Jvmti, on: bool) -> Result<(), String> {
             set_callbacks(jvmti)?;
             jvmti.enable(Event::VmDeath, true)?;
         }
+        jvmti.enable(Event::ObjectFree, on)?;
         jvmti.enable(Event::ClassPrepare, on)?;
         jvmti.enable(Event::ClassFileLoadHook, on)
     };
@@ -207,6 +219,15 @@ unsafe extern "C" fn vm_init(_env: *mut RawEnv, jni: *mut JNIEnv, thread: jthrea
         if bound != Ok(true) {
             message("the runtime's native methods are not found: the calling context tree cannot grow any more");
         }
+        Some(())
+    });
+}
+
+/// An object that had a tag is gone. The VM may hold a lock of its own meanwhile (JDK 17, jvmtiTagMap.cpp, `remove_dead_entries`).
+unsafe extern "C" fn object_free(_env: *mut RawEnv, tag: i64) {
+    guard(|| {
+        faults::pass("object free");
+        Agent::get()?.classes.collected(tag);
         Some(())
     });
 }

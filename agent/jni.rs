@@ -25,6 +25,28 @@ macro_rules! call {
     };
 }
 
+/// Local references that are made while this lives are given back when it goes.
+struct Frame<'a>(Option<Jni<'a>>);
+
+impl<'a> Frame<'a> {
+    fn push(jni: Jni<'a>) -> Frame<'a> {
+        let pushed = call!(jni, v1_2, PushLocalFrame, 65_536) == JNI_OK;
+        if !pushed {
+            // There is no memory: they stay until the thread's native code returns.
+            jni.failed();
+        }
+        Frame(pushed.then_some(jni))
+    }
+}
+
+impl Drop for Frame<'_> {
+    fn drop(&mut self) {
+        if let Some(jni) = self.0 {
+            call!(jni, v1_2, PopLocalFrame, std::ptr::null_mut());
+        }
+    }
+}
+
 impl<'a> Jni<'a> {
     /// The environment of a callback; `None` in the primordial phase, when there is none.
     ///
@@ -98,22 +120,32 @@ impl<'a> Jni<'a> {
         if kept.is_null() { None } else { Some(kept) }
     }
 
-    /// Announces as many local references as the VM lets anybody have (`MaxJNILocalCapacity`): JVMTI answers one for each class and each thread.
-    pub fn needs_references(self) {
-        // An error: it is only for -Xcheck:jni, which tells of more than are announced.
-        let _ = call!(self, v1_2, EnsureLocalCapacity, 65_536);
+    /// Local references that are made meanwhile are given back at the end, those of what is called included. As many are announced as the VM lets
+    /// anybody have (`MaxJNILocalCapacity`): JVMTI answers one for each class and each thread.
+    pub fn in_frame<T>(self, body: impl FnOnce() -> T) -> T {
+        let _frame = Frame::push(self);
+        body()
     }
 
-    /// A reference by which an object can be found as long as it is alive.
+    /// A reference by which an object can be found as long as it is alive; null when there is no memory.
     pub fn watch(self, object: jobject) -> jobject {
-        call!(self, v1_2, NewWeakGlobalRef, object)
+        let reference = call!(self, v1_2, NewWeakGlobalRef, object);
+        if reference.is_null() {
+            self.failed();
+        }
+        reference
+    }
+
+    /// Gives such a reference back.
+    pub fn unwatch(self, reference: jobject) {
+        call!(self, v1_2, DeleteWeakGlobalRef, reference);
     }
 
     /// The object of such a reference, if it is still alive; if not, the reference is given back.
     pub fn watched(self, reference: jobject) -> Option<jobject> {
         let object = self.local(reference);
         if object.is_none() {
-            call!(self, v1_2, DeleteWeakGlobalRef, reference);
+            self.unwatch(reference);
         }
         object
     }

@@ -88,6 +88,7 @@ pub enum Capability {
     RedefineAnyClass = 21,
     AllClassHookEvents = 26,
     NativeMethodBindEvents = 30,
+    ObjectFreeEvents = 32,
     RetransformClasses = 37,
     RetransformAnyClass = 38,
     EarlyVmStart = 41,
@@ -111,6 +112,7 @@ pub enum Event {
     ClassPrepare = 56,
     VmStart = 57,
     NativeMethodBind = 67,
+    ObjectFree = 83,
 }
 
 /// One frame of a stack.
@@ -148,6 +150,7 @@ pub struct Callbacks {
         *mut jint,
         *mut *mut u8,
     ),
+    pub object_free: unsafe extern "C" fn(*mut RawEnv, i64),
 }
 
 /// Calls function number `$n` with the argument types of the specification and turns its code into a `Result`.
@@ -208,6 +211,7 @@ impl Jvmti {
         table[Event::VmStart as usize - FIRST] = callbacks.vm_start as Function;
         table[Event::ClassPrepare as usize - FIRST] = callbacks.class_prepare as Function;
         table[Event::NativeMethodBind as usize - FIRST] = callbacks.native_method_bind as Function;
+        table[Event::ObjectFree as usize - FIRST] = callbacks.object_free as Function;
         let size = size_of_val(&table) as jint;
         call!(self, 122, "SetEventCallbacks", (*const Function, jint), table.as_ptr(), size)
     }

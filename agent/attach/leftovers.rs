@@ -19,6 +19,38 @@ pub struct Lasting {
     pub woven_for: WovenFor,
 }
 
+/// Those of a run that may be there still.
+#[derive(Default)]
+pub struct Lastings {
+    all: Vec<Lasting>,
+    /// How many there are when it is time to see which are.
+    full: usize,
+}
+
+impl Lastings {
+    /// One more. Of those that the VM has collected nothing is kept, sooner or later: a program may define hidden classes without end.
+    pub fn push(&mut self, jni: Jni, lasting: Lasting) {
+        const AT_LEAST: usize = 1024;
+        if self.all.len() >= self.full.max(AT_LEAST) {
+            self.all = self.take_alive(jni);
+            self.full = 2 * self.all.len();
+        }
+        self.all.push(lasting);
+    }
+
+    /// Those that are there; they are not here any more.
+    pub fn take_alive(&mut self, jni: Jni) -> Vec<Lasting> {
+        let mut all = std::mem::take(&mut self.all);
+        all.retain(|lasting| jni.watched(lasting.class).map(|class| jni.forget(class)).is_some());
+        all
+    }
+
+    /// Leaves those with this number out, if there is one.
+    pub fn remove(&mut self, entry: Option<u32>) {
+        self.all.retain(|lasting| Some(lasting.entry) != entry);
+    }
+}
+
 /// The options that woven code differs by, and that do not show in what it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WovenFor {

@@ -77,9 +77,8 @@ unsafe fn run(vm: *mut JavaVM, command: Command, reply: &mut Reply) -> Result<()
     memory::set_aside().map_err(|e| format!("no memory: {e}"))?;
     // SAFETY: the caller's promise.
     let jni = unsafe { Jni::current(vm) }.ok_or("this thread has no JNI environment")?;
-    jni.needs_references();
     let agent = || Agent::get().ok_or("cprof is not attached to this JVM; attach it first");
-    match command {
+    jni.in_frame(|| match command {
         Command::Attach(text) => session::begin(vm, jni, &text, reply),
         Command::Detach(out) => {
             let agent = agent()?;
@@ -100,7 +99,7 @@ unsafe fn run(vm: *mut JavaVM, command: Command, reply: &mut Reply) -> Result<()
             }
             Ok(())
         }
-    }
+    })
 }
 
 fn written(reply: &mut Reply, path: &Path, bytes: u64) {

@@ -2,9 +2,10 @@
 
 use super::method_ids::Methods;
 use super::request::Reply;
+use super::retransform::Watched;
 use super::{frames, leftovers, notices, retired, retransform, runtime_classes, written};
 use crate::caches::Caches;
-use crate::classes::Classes;
+use crate::classes::{BLIND, Classes};
 use crate::contexts::{Contexts, Slots};
 use crate::flags::{self, Switched};
 use crate::jni::Jni;
@@ -19,7 +20,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What an agent that came late changed in the JVM, and changes back.
 pub struct Attached {
@@ -69,6 +70,9 @@ fn slots() -> Result<&'static Slots, String> {
         }
     }
 }
+
+const NO_METASPACE: &str = "the JVM has no memory for the woven classes; its metaspace may be full: give it more with -XX:MaxMetaspaceSize=, or have fewer \
+                            classes woven with include=";
 
 /// Weaves what is loaded, and counts from then on.
 pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result<(), String> {
@@ -206,37 +210,17 @@ fn own_path() -> Option<CString> {
 fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     faults::pass("weave loaded");
     let jvmti = agent.jvmti;
-    let (mut classes, mut left) = (Vec::new(), Vec::new());
-    for class in jvmti.loaded_classes().map_err(|e| e.to_string())? {
-        let Some(name) = jvmti.class_name(class) else { continue };
-        let modifiable = jvmti.is_modifiable(class);
-        if modifiable && agent.classes.was_left(class) {
-            // It may have its own code again.
-            left.push(class);
-            continue;
-        }
-        if runtime::is_own(&name) || agent.classes.entry_of(class).is_some() {
-            continue;
-        }
-        if !modifiable {
-            agent.classes.not_covered(&name, "a hidden class that was defined before cprof came");
-            continue;
-        }
-        let loader = jvmti.class_loader(class).map_err(|e| e.to_string())?;
-        if loader.is_null() || agent.classes.asks(jni, loader) {
-            agent.classes.set_awaited(class, true);
-            classes.push(class);
-        } else {
-            agent.classes.not_covered(&name, "its class loader does not find cprof's runtime class");
-        }
-    }
-    let outcome = retransform::all(jvmti, &[&*classes, &left].concat());
-    classes.iter().for_each(|&class| agent.classes.set_awaited(class, false));
-    if outcome.no_memory {
-        return Err("the JVM has no memory for the woven classes; its metaspace may be full: give it more with -XX:MaxMetaspaceSize=, or have \
-                    fewer classes woven with include="
-            .to_owned());
-    }
+    let mut classes = Watched::new(jni);
+    let chosen = jni.in_frame(|| choose(agent, jni, &mut classes));
+    let mut longest = Duration::ZERO;
+    let woven = chosen.and_then(|()| {
+        let refused = |class, error| agent.classes.refused(class, &refusal(jvmti, class, error));
+        let outcome = retransform::all(jvmti, &classes, refused);
+        longest = outcome.longest;
+        if outcome.no_memory { Err(NO_METASPACE.to_owned()) } else { Ok(()) }
+    });
+    classes.each(|class| agent.classes.set_awaited(class, false));
+    woven?;
     if let Some(class) = agent.classes.strange().first() {
         return Err(format!(
             "class {} has code in it that cprof made for an earlier recording, and that another agent kept and put back: it would be counted for other \
@@ -246,18 +230,43 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     }
     if let Some(attached) = &agent.attached {
         *crate::lock(&attached.before) = frames::obsolete(agent, jni);
-    }
-    for (class, error) in outcome.refused {
-        agent.classes.refused(class, &refusal(jvmti, class, error));
-    }
-    if let Some(attached) = &agent.attached {
-        classes.iter().for_each(|&class| attached.clear_intrinsics(agent, class));
+        classes.each(|class| attached.clear_intrinsics(agent, class));
     }
     switch(agent, jni, true)?;
     if let Some(attached) = &agent.attached {
         attached.counts.store(true, Ordering::SeqCst);
     }
-    reply.put("pause_ms", outcome.longest.as_millis());
+    reply.put("pause_ms", longest.as_millis());
+    Ok(())
+}
+
+/// Finds the loaded classes that are to be woven.
+fn choose(agent: &Agent, jni: Jni, classes: &mut Watched<'_>) -> Result<(), String> {
+    let jvmti = agent.jvmti;
+    for class in jvmti.loaded_classes().map_err(|e| e.to_string())? {
+        let Some(name) = jvmti.class_name(class) else { continue };
+        let modifiable = jvmti.is_modifiable(class);
+        // It may have its own code again.
+        let left = modifiable && agent.classes.was_left(class);
+        if !left {
+            if runtime::is_own(&name) || agent.classes.entry_of(class).is_some() {
+                continue;
+            }
+            if !modifiable {
+                agent.classes.not_covered(&name, "a hidden class that was defined before cprof came");
+                continue;
+            }
+            let loader = jvmti.class_loader(class).map_err(|e| e.to_string())?;
+            if !loader.is_null() && !agent.classes.asks(jni, loader) {
+                agent.classes.not_covered(&name, BLIND);
+                continue;
+            }
+            agent.classes.set_awaited(class, true);
+        }
+        if !classes.add(class) {
+            return Err(memory::NONE.to_owned());
+        }
+    }
     Ok(())
 }
 
@@ -361,7 +370,7 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     if !settled(agent.classes.in_hook()) {
         message("a class that is being loaded stays woven, without effect, until cprof is attached and detached again");
     }
-    let restored = contained(|| restore(&agent, reply));
+    let restored = contained(|| restore(&agent, jni, reply));
     let remains = contained(|| Ok(frames::remains(&agent, jni, &crate::lock(&attached.before))));
     // What could not be taken away, or is not known, goes on calling the runtime.
     let mut quiet = switched.is_ok() && restored == Ok(true) && remains.as_ref().is_ok_and(|remains| !remains.runtime);
@@ -414,24 +423,34 @@ fn settled(under_way: &AtomicUsize) -> bool {
 
 /// Gives woven classes their original bytes back. Answers whether all have them whose code may run: what was never linked runs none, and counts into the
 /// junk node of this recording, which stays, if it is linked one day.
-fn restore(agent: &Agent, reply: &mut Reply) -> Result<bool, String> {
+fn restore(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<bool, String> {
     faults::pass("restore");
     let jvmti = agent.jvmti;
-    let loaded = jvmti.loaded_classes().or_else(|_| jvmti.loaded_classes()).map_err(|e| e.to_string())?;
-    let is_woven = |&class: &jclass| (agent.classes.is_woven(class) || agent.classes.is_api(class)) && jvmti.is_modifiable(class);
-    let woven: Vec<jclass> = loaded.into_iter().filter(is_woven).collect();
-    let outcome = retransform::all(jvmti, &woven);
-    reply.put("restored_classes", woven.len() - outcome.refused.len()).put("pause_ms", outcome.longest.as_millis());
-    for &(class, error) in &outcome.refused {
+    let mut woven = Watched::new(jni);
+    let mut unwatched = false;
+    jni.in_frame(|| -> Result<(), String> {
+        for class in jvmti.loaded_classes().or_else(|_| jvmti.loaded_classes()).map_err(|e| e.to_string())? {
+            if (agent.classes.is_woven(class) || agent.classes.is_api(class)) && jvmti.is_modifiable(class) && !woven.add(class) {
+                let name = jvmti.class_name(class).unwrap_or_default();
+                reply.put("not_restored", format!("{name}: {}", memory::NONE));
+                unwatched = true;
+            }
+        }
+        Ok(())
+    })?;
+    let mut linked = false;
+    let outcome = retransform::all(jvmti, &woven, |class, error| {
         let name = jvmti.class_name(class).unwrap_or_default();
         reply.put("not_restored", format!("{name}: {}", refusal(jvmti, class, error)));
-    }
+        linked |= jvmti.is_linked(class);
+    });
+    reply.put("restored_classes", woven.len() - outcome.refused).put("pause_ms", outcome.longest.as_millis());
     for name in agent.classes.stay_woven() {
         reply.put("not_restored", format!("{name}: another agent gave it changed code with cprof's in it"));
     }
     // What is known to stay woven counts into the junk node like what was never linked.
     let quiet = agent.classes.strange().is_empty();
-    Ok(quiet && outcome.refused.iter().all(|&(class, _)| !jvmti.is_linked(class)))
+    Ok(quiet && !linked && !unwatched)
 }
 
 /// Why the VM does not take other code for a class. It links each before.

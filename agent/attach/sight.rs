@@ -55,6 +55,11 @@ impl Sight {
         lock(&self.answers).get(&tag) == Some(&true)
     }
 
+    /// The loader with this tag is gone.
+    pub fn forget(&self, tag: i64) {
+        lock(&self.answers).remove(&tag);
+    }
+
     /// Whether a loader, not the boot loader, finds the runtime class.
     pub fn sees(&self, jvmti: Jvmti, jni: Jni, loader: jobject, tag: i64) -> bool {
         if let Some(&answer) = lock(&self.answers).get(&tag) {

@@ -87,7 +87,7 @@ impl Classes {
     /// A class that was left woven by an earlier recording has its own code again.
     fn is_clean(&self, class: jclass) {
         let entry = self.entry_of(class);
-        lock(&self.lasting).retain(|left| Some(left.entry) != entry);
+        lock(&self.lasting).remove(entry);
         // An error: its frames are taken for those of the code that it had.
         let _ = self.jvmti.set_tag(class, 0);
     }
@@ -110,7 +110,8 @@ impl Classes {
         if !self.was_left(class)
             && let Some(entry) = self.entry_of(class)
         {
-            lock(&self.lasting).push(Lasting { class: jni?.watch(class), entry, woven_for: self.weaves_for() });
+            let jni = jni?;
+            lock(&self.lasting).push(jni, Lasting { class: jni.watch(class), entry, woven_for: self.weaves_for() });
         }
         None
     }

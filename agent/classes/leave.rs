@@ -18,12 +18,8 @@ impl Classes {
         faults::pass("leftovers");
         let bytes = self.log.records();
         let log = Log::read(&bytes);
-        let lasting = std::mem::take(&mut *lock(&self.lasting));
-        let alive = lasting.into_iter().filter_map(|lasting| {
-            jni.forget(jni.watched(lasting.class)?);
-            Some(lasting)
-        });
-        let leftovers = alive.map(|Lasting { class, entry, woven_for }| {
+        let alive = lock(&self.lasting).take_alive(jni);
+        let leftovers = alive.into_iter().map(|Lasting { class, entry, woven_for }| {
             let logged = log.classes.get(entry as usize)?;
             let methods = logged.methods.iter().map(|&(index, id, level)| {
                 let (counters, leaf, length) = self.arena.method(id);
@@ -73,7 +69,7 @@ impl Classes {
         }
         // Without the tag its active frames count whole.
         let _ = self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry));
-        lock(&self.lasting).push(Lasting { class: left.class, entry, woven_for: left.woven_for });
+        lock(&self.lasting).push(jni, Lasting { class: left.class, entry, woven_for: left.woven_for });
         jni.forget(class);
     }
 }

@@ -1,28 +1,43 @@
-//! Class loaders, told apart by tags, as their names need not differ.
+//! Class loaders, told apart by tags, as their names need not differ. A program may make any number of them: what is kept of each goes when
+//! the VM has collected it.
 
 use crate::jni::Jni;
 use crate::jvmti::{Jvmti, class_name};
 use crate::lock;
 use jni_sys::jobject;
+use rustc_hash::FxHashMap;
 use std::sync::Mutex;
 
 /// Names of the JDK's own loaders.
 pub(super) const APP_LOADER: &str = "app";
 pub(super) const PLATFORM_LOADER: &str = "platform";
 
-/// The names of the loaders seen so far; a loader's tag is its place here, from 1 on.
+/// The loaders that are alive, and those that are not any more and of which something is still kept.
 #[derive(Default)]
-pub(super) struct Loaders(Mutex<Vec<String>>);
+pub(super) struct Loaders {
+    names: Mutex<Names>,
+    /// Tags. Not under the lock of the names: the VM says which objects are gone while it holds what answers for tags, and that is asked under
+    /// the other lock.
+    gone: Mutex<Vec<i64>>,
+}
+
+#[derive(Default)]
+struct Names {
+    /// The last tag given out; the first is 1.
+    last: i64,
+    by_tag: FxHashMap<i64, String>,
+}
 
 impl Loaders {
     /// A loader's tag and name; 0 and nothing for the boot loader.
     pub(super) fn tag_and_name(&self, jvmti: Jvmti, jni: Option<Jni>, loader: jobject) -> (i64, String) {
         let Some(jni) = jni.filter(|_| !loader.is_null()) else { return (0, String::new()) };
-        let mut names = lock(&self.0);
+        let mut names = lock(&self.names);
         match jvmti.tag(loader) {
-            Ok(tag) if tag > 0 => (tag, names.get(tag as usize - 1).cloned().unwrap_or_default()),
+            Ok(tag) if tag > 0 => (tag, names.by_tag.get(&tag).cloned().unwrap_or_default()),
             _ => {
-                let tag = names.len() as i64 + 1;
+                names.last += 1;
+                let tag = names.last;
                 let class = jni.class_of(loader);
                 let signature = jvmti.class_signature(class).unwrap_or_default();
                 jni.forget(class);
@@ -32,11 +47,27 @@ impl Loaders {
                     "jdk.internal.loader.ClassLoaders$PlatformClassLoader" => PLATFORM_LOADER.to_owned(),
                     _ => format!("{class}@{tag}"),
                 };
-                names.push(name.clone());
+                names.by_tag.insert(tag, name.clone());
                 // Without a tag the loader gets a new name for each class, which only costs clarity.
                 let _ = jvmti.set_tag(loader, tag);
                 (tag, name)
             }
         }
+    }
+    /// The VM has collected an object with this tag.
+    pub(super) fn collected(&self, tag: i64) {
+        lock(&self.gone).push(tag);
+    }
+
+    /// Forgets those that were collected since this was asked. Answers their tags.
+    pub(super) fn forget_gone(&self) -> Vec<i64> {
+        let gone = std::mem::take(&mut *lock(&self.gone));
+        if !gone.is_empty() {
+            let mut names = lock(&self.names);
+            for tag in &gone {
+                names.by_tag.remove(tag);
+            }
+        }
+        gone
     }
 }

@@ -8,7 +8,7 @@ mod prepare;
 use crate::ahead::Ahead;
 use crate::arena::Arena;
 use crate::attach::events::Events;
-use crate::attach::leftovers::Lasting;
+use crate::attach::leftovers::{Lasting, Lastings};
 use crate::attach::sight::Sight;
 use crate::class_log::ClassLog;
 use crate::colours::Colours;
@@ -26,6 +26,7 @@ use kept::{Comes, Kept};
 use loaders::{APP_LOADER, Loaders, PLATFORM_LOADER};
 use prepare::{Key, Prepared, changed, key};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -36,6 +37,9 @@ const AWAITED_TAG: i64 = FIRST_CLASS_TAG - 1;
 
 /// At launch nothing can be counted without these: they hold what woven code calls, where contexts are kept, and where counting begins.
 const ESSENTIAL: [&str; 3] = ["java/lang/Object", "java/lang/Thread", "java/lang/System"];
+
+/// Why the classes of some loaders are not covered in a running JVM.
+pub const BLIND: &str = "its class loader does not find cprof's runtime class";
 
 /// The number of a class in the class log.
 pub type EntryId = u32;
@@ -59,10 +63,10 @@ pub struct Classes {
     loaders: Loaders,
     /// In a running JVM: those that are woven after they are loaded.
     events: Events,
-    /// In a running JVM: for the answer to the attach.
-    gaps: Mutex<Vec<(String, String)>>,
+    /// The classes that are not covered, and why.
+    gaps: Mutex<BTreeSet<(String, String)>>,
     /// In a running JVM: the classes that stay woven when the agent leaves.
-    lasting: Mutex<Vec<Lasting>>,
+    lasting: Mutex<Lastings>,
     /// Those to which another agent gave woven code.
     kept: Mutex<Kept>,
     defining: AtomicUsize,
@@ -80,9 +84,16 @@ struct Known {
     /// Classes that were woven.
     same: FxHashMap<Key, EntryId>,
     /// By loader's tag (0: boot) and name: for frames.
-    by_name: FxHashMap<(i64, Box<str>), EntryId>,
+    by_name: FxHashMap<i64, FxHashMap<Box<str>, EntryId>>,
     /// In a running JVM: methods that were woven in classes with intrinsic ones, as name and descriptor.
     intrinsic: FxHashMap<Box<str>, Vec<(String, String)>>,
+}
+
+impl Known {
+    /// A class of this loader was entered.
+    fn name(&mut self, loader: i64, name: &str, entry: EntryId) {
+        self.by_name.entry(loader).or_default().insert(name.into(), entry);
+    }
 }
 
 /// How a class comes to be woven.
@@ -225,8 +236,7 @@ impl Classes {
     /// links it holds a lock on it: its loader is not asked now, which might wait for another that waits for the class.
     pub fn is_news(&self, class: jclass) -> Option<()> {
         let sight = self.sight.as_ref()?;
-        let awaited = self.jvmti.tag(class).is_ok_and(|tag| tag == AWAITED_TAG);
-        if awaited || self.entry_of(class).is_some() || !self.jvmti.is_modifiable(class) {
+        if self.is_awaited(class) || self.entry_of(class).is_some() || !self.jvmti.is_modifiable(class) {
             return None;
         }
         let name = self.jvmti.class_name(class).filter(|name| !runtime::is_own(name))?;
@@ -244,14 +254,25 @@ impl Classes {
     /// In a running JVM: this class will be retransformed with others, or has been. To do that the VM links it, which is no news then; JDK 25 does so
     /// before it reads the code, and would have it woven twice.
     pub fn set_awaited(&self, class: jclass, awaited: bool) {
-        // An error: it is woven alone if it was not linked.
-        let _ = self.jvmti.set_tag(class, if awaited { AWAITED_TAG } else { 0 });
+        if awaited {
+            // An error: it is woven alone if it was not linked.
+            let _ = self.jvmti.set_tag(class, AWAITED_TAG);
+        } else if self.is_awaited(class) {
+            // An error: it is not woven when it is linked later, as it is woven already.
+            let _ = self.jvmti.set_tag(class, 0);
+        }
+    }
+
+    fn is_awaited(&self, class: jclass) -> bool {
+        self.jvmti.tag(class).is_ok_and(|tag| tag == AWAITED_TAG)
     }
 
     /// The VM has not taken a class's woven code. `why`: what it says.
     pub fn refused(&self, class: jclass, why: &str) {
-        if let Some(key) = self.key_of(class) {
-            crate::lock(&self.known).by_name.remove(&key);
+        if let Some((tag, name)) = self.key_of(class)
+            && let Some(of_loader) = crate::lock(&self.known).by_name.get_mut(&tag)
+        {
+            of_loader.remove(&*name);
         }
         let name = self.jvmti.class_name(class).unwrap_or_default();
         self.not_covered(&name, &format!("the JVM refuses the woven class: {why}"));
@@ -260,7 +281,7 @@ impl Classes {
     /// The VM has defined a hidden class: from here on its frames are recognised.
     pub fn defined_hidden(&self, jni: Jni, class: jclass, entry: EntryId) -> Option<()> {
         if self.sight.is_some() {
-            crate::lock(&self.lasting).push(Lasting { class: jni.watch(class), entry, woven_for: self.weaves_for() });
+            crate::lock(&self.lasting).push(jni, Lasting { class: jni.watch(class), entry, woven_for: self.weaves_for() });
         }
         self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry)).ok()
     }
@@ -268,7 +289,9 @@ impl Classes {
     /// The JVM gets a class as it was. `why`: what failed.
     pub fn left_alone(&self, name: &str, why: &str) {
         // Its frames are none of woven code, whatever was entered before.
-        crate::lock(&self.known).by_name.retain(|(_, known), _| **known != *name);
+        for of_loader in crate::lock(&self.known).by_name.values_mut() {
+            of_loader.remove(name);
+        }
         self.not_covered(name, why);
         if self.sight.is_none() && ESSENTIAL.contains(&name) && !self.gave_up.swap(true, Ordering::AcqRel) {
             self.ahead.end();
@@ -295,10 +318,28 @@ impl Classes {
         short
     }
 
+    /// The VM has collected an object that had a tag.
+    pub fn collected(&self, tag: i64) {
+        if tag < AWAITED_TAG {
+            self.loaders.collected(tag);
+        }
+    }
+
+    /// Of loaders that are gone nothing is kept. (Not by who says that they are: [`Loaders::collected`].)
+    fn forget_loaders(&self) {
+        for tag in self.loaders.forget_gone() {
+            crate::lock(&self.known).by_name.remove(&tag);
+            if let Some(sight) = &self.sight {
+                sight.forget(tag);
+            }
+        }
+    }
+
     fn weave(&self, jni: Option<Jni>, loader: jobject, bytes: &[u8], coming: Coming) -> (Option<Vec<u8>>, Option<EntryId>) {
         if self.gave_up() {
             return (None, None);
         }
+        self.forget_loaders();
         let class = match ClassFile::parse(bytes) {
             Ok(class) => class,
             Err(error) => {
@@ -327,7 +368,7 @@ impl Classes {
             && tag != 0
             && !sight.sees(self.jvmti, jni, object, tag)
         {
-            self.not_covered(&name, &format!("its class loader {loader} does not find cprof's runtime class"));
+            self.not_covered(&name, BLIND);
             return (None, None);
         }
         if self.sight.is_some() && self.events.is_to_wait(&class, matches!(coming, Coming::Loaded)) {
@@ -338,7 +379,7 @@ impl Classes {
         }
         let hidden = matches!(coming, Coming::Hidden);
         let options = weave::Options { inherited_calls: self.inherited_calls(&loader), ..self.options };
-        let key = key(&class);
+        let key = key(&class, hidden);
         let before = {
             let known = crate::lock(&self.known);
             known.same.get(&key).map(|&entry| (entry, known.ids[entry as usize].to_vec()))
@@ -354,7 +395,7 @@ impl Classes {
             self.note_intrinsic(&class, woven.as_ref());
         }
         if !hidden {
-            crate::lock(&self.known).by_name.insert((tag, Box::from(&*name)), entry);
+            crate::lock(&self.known).name(tag, &name, entry);
         }
         (changed(woven, class.bytes.len()), Some(entry))
     }
@@ -392,17 +433,17 @@ impl Classes {
             return Some(None);
         }
         let (woven, entry) = self.enter(prepared);
-        crate::lock(&self.known).by_name.insert((0, name.into()), entry);
+        crate::lock(&self.known).name(0, name, entry);
         Some(changed(woven, bytes.len()))
     }
 
     /// Enters a class in the log.
     fn enter(&self, prepared: Prepared) -> (Option<Woven>, EntryId) {
-        let Prepared { key, outcome, adds_methods, record } = prepared;
+        let Prepared { key, name, outcome, adds_methods, record } = prepared;
         if let Some(reason) = adds_methods {
-            self.not_covered(&key.0, reason);
+            self.not_covered(&name, reason);
         }
-        let woven = outcome.unwrap_or_else(|why| self.stays(&key.0, &why));
+        let woven = outcome.unwrap_or_else(|why| self.stays(&name, &why));
         let ids = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id)).collect();
         // Under the lock, so that the number of an entry is its place in the log.
         let mut known = crate::lock(&self.known);
@@ -458,15 +499,14 @@ impl Classes {
 
     /// The classes that are not covered, and why.
     pub fn gaps(&self) -> Vec<(String, String)> {
-        crate::lock(&self.gaps).clone()
+        crate::lock(&self.gaps).iter().cloned().collect()
     }
 
-    /// Lists a class that is not covered.
+    /// Lists a class that is not covered; once, however many loaders define it.
     pub fn not_covered(&self, name: &str, reason: &str) {
-        if self.sight.is_some() {
-            crate::lock(&self.gaps).push((name.to_owned(), reason.to_owned()));
+        if crate::lock(&self.gaps).insert((name.to_owned(), reason.to_owned())) {
+            self.log.append(&Entry::NotCovered { name, reason });
         }
-        self.log.append(&Entry::NotCovered { name, reason });
     }
 
     /// The entry of a loaded class, if it is in the log.
@@ -475,13 +515,14 @@ impl Classes {
         if tag >= FIRST_CLASS_TAG {
             return EntryId::try_from(tag - FIRST_CLASS_TAG).ok();
         }
-        let key = self.key_of(class)?;
-        crate::lock(&self.known).by_name.get(&key).copied()
+        let (tag, name) = self.key_of(class)?;
+        crate::lock(&self.known).by_name.get(&tag)?.get(&*name).copied()
     }
 
-    fn key_of(&self, class: jclass) -> Option<(i64, Box<str>)> {
+    /// The tag of a class's loader, and its name.
+    fn key_of(&self, class: jclass) -> Option<(i64, String)> {
         let loader = self.jvmti.class_loader(class).ok()?;
         let tag = if loader.is_null() { 0 } else { self.jvmti.tag(loader).ok().filter(|&tag| tag != 0)? };
-        Some((tag, self.jvmti.class_name(class)?.into()))
+        Some((tag, self.jvmti.class_name(class)?))
     }
 }

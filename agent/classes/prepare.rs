@@ -6,17 +6,19 @@ use crate::{faults, lock, thread_fields};
 use cprof_instrument::abi;
 use cprof_instrument::classfile::{ClassFile, Method};
 use cprof_instrument::weave::{self, SkipReason, Treatment, Weaver, Woven};
+use cprof_profile::names;
 use cprof_profile::recording::log::{self, ClassEntry, Entry};
 use rustc_hash::FxHasher;
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
 
-/// By name and content: a class that is defined again, by another loader for instance, has the same methods.
+/// By name and content, without running numbers: a class that is defined again, by another loader for instance, has the same methods.
 pub(super) type Key = (Box<str>, u64);
 
 /// A class that is not known yet, woven.
 pub struct Prepared {
     pub(super) key: Key,
+    pub(super) name: String,
     pub(super) outcome: Result<Option<Woven>, String>,
     /// Why not all of its methods are covered.
     pub(super) adds_methods: Option<&'static str>,
@@ -24,10 +26,22 @@ pub struct Prepared {
     pub(super) record: Vec<u8>,
 }
 
-pub(super) fn key(class: &ClassFile) -> Key {
+/// A class's key. Up to JDK 17 and in some cases later, the name of a lambda or an accessor has a running number, inside the class file too, which
+/// would make the same code of each new loader another class, to be kept for ever.
+pub(super) fn key(class: &ClassFile, hidden: bool) -> Key {
     let mut hasher = FxHasher::default();
-    class.bytes.hash(&mut hasher);
-    (Box::from(&*class.name_str()), hasher.finish())
+    let name = class.name_str();
+    let stable = names::stable(&name, hidden);
+    let mut rest = class.bytes;
+    if stable.len() < name.len() {
+        // Each time the name is in the constant pool the two bytes of its length stand before it (JVMS 4.4.7).
+        while let Some(at) = rest.windows(name.len()).position(|bytes| bytes == name.as_bytes()) {
+            rest[..at.saturating_sub(2)].hash(&mut hasher);
+            rest = &rest[at + name.len()..];
+        }
+    }
+    rest.hash(&mut hasher);
+    (stable.into(), hasher.finish())
 }
 
 /// The bytes that the VM uses instead, if there is a difference.
@@ -74,7 +88,7 @@ impl Classes {
         // Classes with seeds stay as they are.
         debug_assert!(!self.deterministic);
         let class = ClassFile::parse(bytes).ok()?;
-        Some(self.prepare(&class, key(&class), "", false, &weave::Options { inherited_calls: false, ..self.options }))
+        Some(self.prepare(&class, key(&class, false), "", false, &weave::Options { inherited_calls: false, ..self.options }))
     }
 
     /// Weaves a class that is not known yet.
@@ -96,10 +110,11 @@ impl Classes {
             .map(|s| (s.index, s.reason.to_string()))
             .collect();
         let methods = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id, m.level)).collect();
+        let name = class.name_str().into_owned();
         let mut record = Vec::with_capacity(class.bytes.len() + 1024);
-        let entry = ClassEntry { name: &key.0, loader, hidden, bytes: class.bytes, methods, skipped };
+        let entry = ClassEntry { name: &name, loader, hidden, bytes: class.bytes, methods, skipped };
         log::encode(&Entry::Class(entry), &mut record);
-        Prepared { adds_methods: self.policy.adds_methods(class), key, outcome, record }
+        Prepared { adds_methods: self.policy.adds_methods(class), key, name, outcome, record }
     }
 
     /// Weaves a class whose methods have ids.
@@ -153,5 +168,26 @@ impl Classes {
         let class = ClassFile::parse(entry.bytes).ok()?;
         let options = weave::Options { inherited_calls: self.inherited_calls(entry.loader), maps: true, ..self.options };
         self.weave_again(&class, ids, &options).ok()?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::key;
+    use cprof_instrument::classfile::ClassFile;
+    use cprof_synthetic::classes::ClassWriter;
+
+    #[test]
+    fn running_numbers_make_no_other_class() {
+        let key = |name: &str, of: &str, hidden| key(&ClassFile::parse(&ClassWriter::new(name, of).finish()).unwrap(), hidden);
+        let lambda = key("a/B$$Lambda$9", "java/lang/Object", true);
+        assert_eq!(lambda, key("a/B$$Lambda$10", "java/lang/Object", true));
+        assert_ne!(lambda, key("a/B$$Lambda$10", "java/lang/Thread", true), "other code");
+        assert_ne!(lambda, key("a/C$$Lambda$9", "java/lang/Object", true), "of another class");
+        let accessor = |number| key(&format!("jdk/internal/reflect/GeneratedMethodAccessor{number}"), "java/lang/Object", false);
+        assert_eq!(accessor(1), accessor(1234));
+        let ordinary = |name| key(name, "java/lang/Object", false);
+        assert_ne!(ordinary("a/B$1"), ordinary("a/B$2"));
+        assert_eq!(ordinary("a/B$1"), ordinary("a/B$1"));
     }
 }

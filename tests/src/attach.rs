@@ -65,10 +65,15 @@ impl Running {
         self.child.id()
     }
 
+    /// The file that the answer to the next command will be in.
+    pub fn next_reply(&self) -> PathBuf {
+        self.directory.join(format!("reply-{}", self.commands + 1))
+    }
+
     /// Sends a command to the agent. Answers what the JVM said, and the agent if it did.
     pub fn tell(&mut self, text: &str) -> (String, Option<String>) {
+        let reply = self.next_reply();
         self.commands += 1;
-        let reply = self.directory.join(format!("reply-{}", self.commands));
         let comma = if text.is_empty() { "" } else { "," };
         let options = format!("{text}{comma}reply={}", reply.display());
         let said = load(self.child.id(), &self.agent.display().to_string(), true, &options);

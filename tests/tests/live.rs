@@ -282,6 +282,26 @@ fn an_interrupted_detach_hands_its_profile_over() {
 }
 
 #[test]
+fn interrupts_end_an_attach_to_a_jvm_that_does_not_answer() {
+    for bench in run::benches() {
+        let workers = Workers::start(&bench, None, &[], &[]).started();
+        signal(workers.pid(), libc::SIGSTOP);
+        let mut attach = command(&["attach", &workers.pid().to_string()]);
+        let mut attaching = attach.stderr(Stdio::piped()).spawn().or_fail("starting cprof attach");
+        let ended = (0..100).any(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            signal(attaching.id(), libc::SIGINT);
+            attaching.try_wait().or_fail("asking for cprof attach").is_some()
+        });
+        signal(workers.pid(), libc::SIGCONT);
+        let _ = attaching.kill(); // it should be gone
+        assert!(ended, "JDK {}", bench.jdk.feature);
+        let (ending, ticks) = workers.kill();
+        assert!(ticks > 0 && ending.stderr.lines().all(|line| line.starts_with("WARNING: ")), "{ending:?}");
+    }
+}
+
+#[test]
 fn a_target_that_ends_while_it_is_attached_to_is_said_to_have_ended() {
     for bench in run::benches() {
         let workers = Workers::start(&bench, None, &[], &[]).started();

@@ -61,10 +61,16 @@ pub fn attach(args: &Attach) -> Result<()> {
     let before = identity(&out);
     let written = || identity(&out).is_some_and(|now| Some(now) != before);
     // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
-    let mut signals = Signals::new(signals::heeded(&ENDING)).context("setting up what an interrupt does")?;
+    let signals = match args.time {
+        Some(time) => Some((time, Signals::new(signals::heeded(&ENDING)).context("setting up what an interrupt does")?)),
+        None => {
+            signals::finish_first(&ENDING)?;
+            None
+        }
+    };
     let reply = target.send(options)?;
     tell(format_args!("attached to JVM {}{}", args.pid, covered(&reply)));
-    let Some(time) = args.time else {
+    let Some((time, mut signals)) = signals else {
         let (pid, out) = (args.pid, out.display());
         tell(format_args!("it counts until it ends, and writes {out} then; sooner: cprof snapshot {pid}, cprof detach {pid}"));
         return Ok(());

@@ -1,0 +1,53 @@
+//! Class loaders that come and go: nothing is kept of them, and nothing keeps them.
+
+use cprof_profile::names;
+use cprof_tests::attach::Running;
+use cprof_tests::{build, run};
+
+/// Where memory is the same whatever the collector thinks of it, but for what is left of classes.
+const LITTLE_ROOM: [&str; 4] = ["-Xms64m", "-Xmx64m", "-XX:+AlwaysPreTouch", "-XX:MaxMetaspaceSize=48m"];
+
+#[test]
+fn of_a_class_loader_that_is_gone_nothing_is_kept() {
+    run::on_every_jdk(|bench| {
+        let name = format!("JDK {}", bench.jdk.feature);
+        let directory = build::fresh(&format!("loaders-gone-{}", bench.jdk.feature));
+        let out = directory.join("it.cprof");
+        let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+        let mut running = Running::start(bench.program(&[&LITTLE_ROOM[..], &[&agent, "Churns"]].concat()), &directory);
+        let mut after = |loaders| {
+            running.ask(loaders);
+            running.ask("collect");
+            running.status("VmRSS")
+        };
+        // The JVM takes its time to clear up its own names at first.
+        let before = [after("5000"), after("5000")][1];
+        let more = after("5000").saturating_sub(before);
+        // A name each, no more than that, would be 35 MB.
+        assert!(more < 17_500, "{name}: {more} kB for 5,000 loaders");
+        assert_eq!(running.end(), (String::new(), String::new()), "{name}");
+        let profile = cprof_profile::file::read(&out).unwrap();
+        let lambdas = profile.classes.iter().filter(|class| names::stable(&class.name, true).ends_with("$$Lambda"));
+        let of_them = lambdas.filter(|class| class.name.starts_with("Churned")).count();
+        assert_eq!(of_them, 1, "{name}: one class, however many of each loader");
+    });
+}
+
+#[test]
+fn classes_can_be_collected_while_cprof_comes() {
+    const LOADERS: u64 = 4000;
+    run::on_every_jdk(|bench| {
+        let name = format!("JDK {}", bench.jdk.feature);
+        let directory = build::fresh(&format!("loaders-attach-{}", bench.jdk.feature));
+        let mut running = Running::start(bench.program(&["Churns"]), &directory);
+        running.ask(&format!("keep {LOADERS}"));
+        running.ask(&format!("collect until {}", running.next_reply().display()));
+        let answer = running.command(&format!("out={}", directory.join("it.cprof").display()));
+        assert_eq!(answer.get("error"), None, "{name}: {answer:?}");
+        let collected: u64 = running.ask("collected").parse().unwrap();
+        assert!(collected > LOADERS / 2, "{name}: {collected} classes");
+        let answer = running.command("command=detach");
+        assert_eq!(answer.get("error"), None, "{name}: {answer:?}");
+        assert_eq!(running.end(), (String::new(), String::new()), "{name}");
+    });
+}
