@@ -25,7 +25,7 @@ use jni_sys::{jclass, jobject};
 use kept::{Comes, Kept};
 use loaders::{APP_LOADER, Loaders, PLATFORM_LOADER};
 use prepare::{Key, Prepared, changed, key};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -81,6 +81,8 @@ pub struct Classes {
 struct Known {
     /// By entry: the places in the class file of the methods that were woven, and their ids.
     ids: Vec<Box<[(u16, u32)]>>,
+    /// Woven classes that the VM has not taken.
+    refused: FxHashSet<EntryId>,
     /// Classes that were woven.
     same: FxHashMap<Key, EntryId>,
     /// By loader's tag (0: boot) and name: for frames.
@@ -269,10 +271,10 @@ impl Classes {
 
     /// The VM has not taken a class's woven code. `why`: what it says.
     pub fn refused(&self, class: jclass, why: &str) {
-        if let Some((tag, name)) = self.key_of(class)
-            && let Some(of_loader) = crate::lock(&self.known).by_name.get_mut(&tag)
-        {
-            of_loader.remove(&*name);
+        if let Some((tag, name)) = self.key_of(class) {
+            let mut known = crate::lock(&self.known);
+            let entry = known.by_name.get_mut(&tag).and_then(|of_loader| of_loader.remove(&*name));
+            known.refused.extend(entry);
         }
         let name = self.jvmti.class_name(class).unwrap_or_default();
         self.not_covered(&name, &format!("the JVM refuses the woven class: {why}"));
@@ -469,11 +471,11 @@ impl Classes {
         crate::lock(&self.known).intrinsic.get(name).cloned()
     }
 
-    /// How many classes and methods were woven.
+    /// How many classes and methods count.
     pub fn covered(&self) -> (usize, usize) {
         let known = crate::lock(&self.known);
-        let woven = known.ids.iter().filter(|ids| !ids.is_empty());
-        woven.fold((0, 0), |(classes, methods), ids| (classes + 1, methods + ids.len()))
+        let woven = known.ids.iter().zip(0..).filter(|(ids, entry)| !ids.is_empty() && !known.refused.contains(entry));
+        woven.fold((0, 0), |(classes, methods), (ids, _)| (classes + 1, methods + ids.len()))
     }
 
     /// Whether a loaded class counts.

@@ -289,15 +289,19 @@ fn a_class_that_was_not_linked_when_cprof_came_is_counted_once() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("attach-not-linked-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
-        let attach = format!("out={}", out.display());
+        let attach = format!("include=Unlinked$Needy,out={}", out.display());
         let mut running = Running::start(bench.program(&["Unlinked"]), &directory);
         assert_eq!(running.ask("load"), "load");
-        assert_ok(&running.command(&attach));
+        let answer = running.command(&attach);
+        assert_ok(&answer);
+        assert_eq!(answer["covered_classes"], "0", "{answer:?}");
         let left = running.command("command=detach");
         assert_ok(&left);
         assert_eq!(left.get("not_restored"), None, "it was not changed, as it cannot be linked: {left:?}");
         assert_eq!(running.ask("complete"), "complete");
-        assert_ok(&running.command(&attach));
+        let answer = running.command(&attach);
+        assert_ok(&answer);
+        assert_eq!((&*answer["covered_classes"], &*answer["covered_methods"]), ("1", "3"), "{answer:?}");
         assert_eq!(running.ask("1000"), "1001");
         assert_ok(&running.command("command=detach"));
         let tree = Report::read(&out).tree;

@@ -51,3 +51,24 @@ fn classes_can_be_collected_while_cprof_comes() {
         assert_eq!(running.end(), (String::new(), String::new()), "{name}");
     });
 }
+
+/// `-Xcheck:jni` tells on standard output of references that nobody announced, and of exceptions that nobody looked for.
+#[test]
+fn nothing_is_wrong_with_how_jni_is_used() {
+    run::on_every_jdk(|bench| {
+        let name = format!("JDK {}", bench.jdk.feature);
+        let directory = build::fresh(&format!("loaders-checked-{}", bench.jdk.feature));
+        let mut running = Running::start(bench.program(&["-Xcheck:jni", "Churns"]), &directory);
+        running.ask("keep 1500");
+        for round in 1..=2 {
+            let (out, now) = (directory.join("it.cprof"), directory.join("now.cprof"));
+            for command in
+                [format!("out={}", out.display()), format!("command=snapshot,out={}", now.display()), "command=detach".to_owned()]
+            {
+                let answer = running.command(&command);
+                assert_eq!(answer.get("error"), None, "{name}, round {round}: {answer:?}");
+            }
+        }
+        assert_eq!(running.end(), (String::new(), String::new()), "{name}");
+    });
+}
