@@ -40,6 +40,7 @@ pub struct Policy {
     feature: u32,
     /// The JVM runs already: counting is switched on by the agent.
     attached: bool,
+    tells_numbers: bool,
 }
 
 impl Policy {
@@ -47,7 +48,14 @@ impl Policy {
     pub fn new(options: &Options, feature: u32, attached: bool) -> Policy {
         let [roots, include, exclude] = [&options.roots, &options.include, &options.exclude]
             .map(|patterns| patterns.iter().map(|pattern| Pattern::new(pattern)).collect());
-        Policy { roots, include, exclude, feature, attached }
+        let mut patterns = options.roots.iter().chain(&options.include).chain(&options.exclude);
+        let tells_numbers = patterns.any(|pattern| pattern.contains(|c: char| c.is_ascii_digit()));
+        Policy { roots, include, exclude, feature, attached, tells_numbers }
+    }
+
+    /// Whether the user's patterns may tell classes apart whose names differ in numbers only.
+    pub fn tells_numbers(&self) -> bool {
+        self.tells_numbers
     }
 
     /// Whether the user's patterns select a class, given by its internal name.

@@ -6,8 +6,8 @@ use crate::jvmti::{Jvmti, MethodId};
 use crate::lock;
 use cprof_instrument::Level;
 use jni_sys::jobject;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// A woven class that cannot be changed back.
 pub struct Lasting {
@@ -52,12 +52,14 @@ impl Lastings {
 }
 
 /// The options that woven code differs by, and that do not show in what it counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WovenFor {
     /// `sites=on`
     pub sites: bool,
     /// Method caches are simulated.
     pub caches: bool,
+    /// The patterns of `root=`, `include=` and `exclude=`.
+    pub patterns: Arc<[Vec<String>; 3]>,
 }
 
 // SAFETY: a weak global reference may be used from any thread (JNI specification, "Global and Local References").

@@ -5,12 +5,15 @@ use super::{Classes, EntryId, FIRST_CLASS_TAG};
 use crate::attach::leftovers::{Lasting, Leftover, WovenFor, WovenMethod};
 use crate::jni::Jni;
 use crate::{faults, lock};
+use cprof_instrument::weave;
 use cprof_profile::recording::Log;
 use cprof_profile::recording::log::{ClassEntry, Entry};
+use std::sync::Arc;
 
 impl Classes {
     pub(super) fn weaves_for(&self) -> WovenFor {
-        WovenFor { sites: self.options.sites, caches: self.options.caches }
+        let weave::Options { sites, caches, .. } = self.options;
+        WovenFor { sites, caches, patterns: Arc::clone(&self.patterns) }
     }
 
     /// The woven classes of this run that nothing can change back and that are still there. `None`: what they are is not known any more.
@@ -63,13 +66,13 @@ impl Classes {
             self.not_covered(&left.name, "it is of an earlier attach, and the method table had no room for it");
         }
         if left.woven_for != self.weaves_for() {
-            let reason = "it stays woven for an earlier attach with other options: its call sites (sites=) and returns to \
-                              it (cache=) are not told apart";
+            let reason = "it stays woven for an earlier attach with other options: sites=, cache=, root=, include= and exclude= are for it as they \
+                          were then";
             self.not_covered(&left.name, reason);
         }
         // Without the tag its active frames count whole.
         let _ = self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry));
-        lock(&self.lasting).push(jni, Lasting { class: left.class, entry, woven_for: left.woven_for });
+        lock(&self.lasting).push(jni, Lasting { class: left.class, entry, woven_for: left.woven_for.clone() });
         jni.forget(class);
     }
 }

@@ -24,7 +24,7 @@ use cprof_profile::recording::log::Entry;
 use jni_sys::{jclass, jobject};
 use kept::{Comes, Kept};
 use loaders::{APP_LOADER, Loaders, PLATFORM_LOADER};
-use prepare::{Key, Prepared, changed, key};
+use prepare::{Key, Prepared, changed};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -50,6 +50,8 @@ pub struct Classes {
     arena: Arc<Arena>,
     log: Arc<ClassLog>,
     policy: Policy,
+    /// `root=`, `include=` and `exclude=`.
+    patterns: Arc<[Vec<String>; 3]>,
     options: weave::Options,
     deterministic: bool,
     /// In a running JVM: which loaders find the runtime class.
@@ -149,6 +151,7 @@ impl Classes {
             arena,
             log,
             policy: Policy::new(options, feature, sight.is_some()),
+            patterns: Arc::new([options.roots.clone(), options.include.clone(), options.exclude.clone()]),
             options: weave::Options {
                 level,
                 sites: options.sites,
@@ -381,7 +384,7 @@ impl Classes {
         }
         let hidden = matches!(coming, Coming::Hidden);
         let options = weave::Options { inherited_calls: self.inherited_calls(&loader), ..self.options };
-        let key = key(&class, hidden);
+        let key = self.key(&class, hidden);
         let before = {
             let known = crate::lock(&self.known);
             known.same.get(&key).map(|&entry| (entry, known.ids[entry as usize].to_vec()))
@@ -399,7 +402,8 @@ impl Classes {
         if !hidden {
             crate::lock(&self.known).name(tag, &name, entry);
         }
-        (changed(woven, class.bytes.len()), Some(entry))
+        // What has no seed any more is to have none where it is not woven either.
+        (changed(woven, class.bytes.len()).or(fixed), Some(entry))
     }
 
     /// Whether a class may be woven now.

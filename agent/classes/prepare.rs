@@ -27,17 +27,19 @@ pub struct Prepared {
 }
 
 /// A class's key. Up to JDK 17 and in some cases later, the name of a lambda or an accessor has a running number, inside the class file too, which
-/// would make the same code of each new loader another class, to be kept for ever.
-pub(super) fn key(class: &ClassFile, hidden: bool) -> Key {
+/// would make the same code of each new loader another class, to be kept for ever. `numbers`: they are part of the key.
+fn key(class: &ClassFile, hidden: bool, numbers: bool) -> Key {
     let mut hasher = FxHasher::default();
     let name = class.name_str();
-    let stable = names::stable(&name, hidden);
+    let stable = if numbers { name.to_string() } else { names::stable(&name, hidden) };
     let mut rest = class.bytes;
     if stable.len() < name.len() {
-        // Each time the name is in the constant pool the two bytes of its length stand before it (JVMS 4.4.7).
-        while let Some(at) = rest.windows(name.len()).position(|bytes| bytes == name.as_bytes()) {
-            rest[..at.saturating_sub(2)].hash(&mut hasher);
-            rest = &rest[at + name.len()..];
+        // Where the name is a constant of its own, with its length before it (JVMS 4.4.7): inside of others it stays. No modified UTF-8 has a zero, and
+        // hardly a class a name of more than 255 bytes; if these two are of another constant's text, the classes are two.
+        let constant = [&(name.len() as u16).to_be_bytes(), name.as_bytes()].concat();
+        while let Some(at) = rest.windows(constant.len()).position(|bytes| bytes == constant) {
+            rest[..at].hash(&mut hasher);
+            rest = &rest[at + constant.len()..];
         }
     }
     rest.hash(&mut hasher);
@@ -83,12 +85,17 @@ impl weave::Policy for Numbering<'_> {
 }
 
 impl Classes {
+    /// A class's key in this run.
+    pub(super) fn key(&self, class: &ClassFile, hidden: bool) -> Key {
+        key(class, hidden, self.policy.tells_numbers())
+    }
+
     /// Weaves a class of the boot loader's before the VM loads it. `None`: it cannot be read.
     pub fn weave_ahead(&self, bytes: &[u8]) -> Option<Prepared> {
         // Classes with seeds stay as they are.
         debug_assert!(!self.deterministic);
         let class = ClassFile::parse(bytes).ok()?;
-        Some(self.prepare(&class, key(&class, false), "", false, &weave::Options { inherited_calls: false, ..self.options }))
+        Some(self.prepare(&class, self.key(&class, false), "", false, &weave::Options { inherited_calls: false, ..self.options }))
     }
 
     /// Weaves a class that is not known yet.
@@ -179,15 +186,21 @@ mod tests {
 
     #[test]
     fn running_numbers_make_no_other_class() {
-        let key = |name: &str, of: &str, hidden| key(&ClassFile::parse(&ClassWriter::new(name, of).finish()).unwrap(), hidden);
+        let class = |name: &str, of: &str| ClassWriter::new(name, of).finish();
+        let keys = |bytes: &[u8], hidden, numbers| key(&ClassFile::parse(bytes).unwrap(), hidden, numbers);
+        let key = |name: &str, of: &str, hidden| keys(&class(name, of), hidden, false);
         let lambda = key("a/B$$Lambda$9", "java/lang/Object", true);
         assert_eq!(lambda, key("a/B$$Lambda$10", "java/lang/Object", true));
         assert_ne!(lambda, key("a/B$$Lambda$10", "java/lang/Thread", true), "other code");
         assert_ne!(lambda, key("a/C$$Lambda$9", "java/lang/Object", true), "of another class");
+        // A class whose superclass's name has its own in it, behind one letter or another.
+        assert_ne!(key("a/B$1", "x/ILa/B$1;", true), key("a/B$2", "x/ZLa/B$2;", true), "the name is part of another constant");
         let accessor = |number| key(&format!("jdk/internal/reflect/GeneratedMethodAccessor{number}"), "java/lang/Object", false);
         assert_eq!(accessor(1), accessor(1234));
         let ordinary = |name| key(name, "java/lang/Object", false);
         assert_ne!(ordinary("a/B$1"), ordinary("a/B$2"));
         assert_eq!(ordinary("a/B$1"), ordinary("a/B$1"));
+        let told_apart = |number| keys(&class(&format!("a/B$$Lambda${number}"), "java/lang/Object"), true, true);
+        assert_ne!(told_apart(9), told_apart(10), "a pattern may fit one of them");
     }
 }

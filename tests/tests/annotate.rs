@@ -144,6 +144,11 @@ fn sums_are_those_of_the_report() {
                 let csv = cprof("histogram", &recording.file, &["--by", by, "--format", "csv"]);
                 assert_eq!(annotated::column_sum(&csv, column), all, "{name} by {by}");
             }
+            let by = |by| cprof("histogram", &recording.file, &["--by", by, "--format", "csv"]);
+            for column in ["branches", "taken"] {
+                let sums = ["class", "method", "line"].map(|of| annotated::column_sum(&by(of), column));
+                assert!(sums.iter().all(|&sum| sum == sums[0]), "{name}, {column}: {sums:?}");
+            }
             let histogram = json("histogram", &recording.file, &[]);
             let blocks = list(&histogram["blocks"], "sizes").iter();
             let in_blocks: u64 = blocks.map(|b| b[0].as_u64().unwrap_or_default() * b[1].as_u64().unwrap_or_default()).sum();

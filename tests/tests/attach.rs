@@ -1,9 +1,9 @@
 //! Attaching to a running JVM: after it, every context below the request method is counted as if the agent had been there from the start.
 
-use cprof_tests::attach::Running;
-use cprof_tests::build;
+use cprof_tests::attach::{Answer, Running};
 use cprof_tests::run::{self, Bench, Report};
 use cprof_tests::tree::Tree;
+use cprof_tests::{OrFail, build};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ fn launched(bench: &Bench, directory: &Path, how: &str) -> Tree {
     Report::read(&out).tree
 }
 
-fn assert_ok(answer: &cprof_tests::attach::Answer) {
+fn assert_ok(answer: &Answer) {
     assert_eq!(answer.get("error"), None, "{answer:?}");
 }
 
@@ -184,6 +184,25 @@ fn defining(bench: &Bench, directory: &Path, patience: u32) -> (Running, String)
 }
 
 #[test]
+fn hidden_classes_of_an_earlier_attach_with_other_patterns_are_listed() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("attach-patterns-{}", bench.jdk.feature));
+        let (mut running, attach) = defining(&bench, &directory, 0);
+        assert_eq!(running.ask("finish"), "finished");
+        assert_ok(&running.command("command=detach"));
+        let out = directory.join("round.cprof");
+        let mut listed = |attach: &str| {
+            assert_ok(&running.command(attach));
+            assert_ok(&running.command("command=detach"));
+            Report::read(&out).gaps.into_iter().any(|(what, why)| what.starts_with("Hides$Template") && why.contains("root="))
+        };
+        assert!(!listed(&attach), "JDK {}: the same patterns", bench.jdk.feature);
+        assert!(listed(&format!("out={}", out.display())), "JDK {}: no root any more", bench.jdk.feature);
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}
+
+#[test]
 fn a_hidden_class_that_is_being_defined_while_cprof_leaves_is_itself_later() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("attach-defining-{}", bench.jdk.feature));
@@ -294,14 +313,18 @@ fn a_class_that_was_not_linked_when_cprof_came_is_counted_once() {
         assert_eq!(running.ask("load"), "load");
         let answer = running.command(&attach);
         assert_ok(&answer);
-        assert_eq!(answer["covered_classes"], "0", "{answer:?}");
+        let covered = |answer: &Answer| {
+            ["covered_classes", "covered_methods"].map(|key| answer[key].parse::<u32>().or_fail(format_args!("{answer:?}")))
+        };
+        let without = covered(&answer);
         let left = running.command("command=detach");
         assert_ok(&left);
         assert_eq!(left.get("not_restored"), None, "it was not changed, as it cannot be linked: {left:?}");
         assert_eq!(running.ask("complete"), "complete");
         let answer = running.command(&attach);
         assert_ok(&answer);
-        assert_eq!((&*answer["covered_classes"], &*answer["covered_methods"]), ("1", "3"), "{answer:?}");
+        let with = covered(&answer);
+        assert_eq!([with[0] - without[0], with[1] - without[1]], [1, 3], "JDK {}", bench.jdk.feature);
         assert_eq!(running.ask("1000"), "1001");
         assert_ok(&running.command("command=detach"));
         let tree = Report::read(&out).tree;

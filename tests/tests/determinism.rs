@@ -31,6 +31,30 @@ fn five_runs_are_identical_below_main() {
     });
 }
 
+#[test]
+fn seeds_are_fixed_whatever_is_counted() {
+    run::on_every_jdk(|bench| {
+        let directory = build::fresh(&format!("seeds-{}", bench.jdk.feature));
+        for patterns in [&[][..], &["--include", "Seeds"], &["--exclude", "java.util.*"]] {
+            let printed = || {
+                let mut command = std::process::Command::new(build::cprof());
+                command
+                    .args(["run", "--quiet", "--deterministic", "-o"])
+                    .arg(directory.join("it.cprof"))
+                    .args(patterns)
+                    .arg("--");
+                command.arg(bench.jdk.home.join("bin/java")).args(["-cp", &bench.built.class_path, "Seeds"]);
+                command.env("CPROF_AGENT", build::agent());
+                let output = command.output().or_fail(format_args!("starting {command:?}"));
+                assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+                String::from_utf8(output.stdout).or_fail("what it prints")
+            };
+            let first = printed();
+            (0..2).for_each(|_| assert_eq!(printed(), first, "JDK {}, {patterns:?}", bench.jdk.feature));
+        }
+    });
+}
+
 /// Everything below `main`, as `cprof run --deterministic` does it.
 fn counted(bench: &Bench, program: &str, run: usize) -> Report {
     let out = build::directory().join(format!("determinism-{program}-{}-{run}.cprof", bench.jdk.feature));

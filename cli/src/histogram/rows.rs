@@ -10,7 +10,7 @@ use anyhow::Result;
 use cprof_annotate::histogram::Mix;
 use cprof_annotate::histogram::branches::Outcomes;
 use cprof_annotate::lines::{self, Lines};
-use cprof_annotate::method::{Annotation, Way};
+use cprof_annotate::method::{Annotation, Outcome, Way};
 use cprof_profile::names::thousands;
 use cprof_profile::tree::Symbol;
 use serde::Serialize;
@@ -69,14 +69,15 @@ pub struct Rows {
 /// Counts everything in the view.
 pub fn collect(view: &View, by: HistogramBy) -> Result<Rows> {
     let mut rows: BTreeMap<Key, Counts> = BTreeMap::new();
-    let mut lines: BTreeMap<(String, String), (Lines, u64)> = BTreeMap::new();
+    let mut lines: BTreeMap<(String, String), (Lines, Counts)> = BTreeMap::new();
     for_each(view, |annotation| {
         let symbol = &view.symbols.list[view.symbols.of_method(annotation.method) as usize];
         if by == HistogramBy::Line {
             let class = &view.profile.classes[view.profile.methods[annotation.method as usize].class as usize];
             let of_class = lines.entry((symbol.class.clone(), class.source_file.clone())).or_default();
             lines::add(&mut of_class.0, &annotation);
-            of_class.1 = of_class.1.wrapping_add(without_line(&annotation));
+            let rows = annotation.rows.iter().filter(|row| row.line.is_none());
+            of_class.1.add(without_line(&annotation), 0, &branches(rows.flat_map(|row| &row.outcomes)));
             return;
         }
         let mut mix = Mix::default();
@@ -88,25 +89,31 @@ pub fn collect(view: &View, by: HistogramBy) -> Result<Rows> {
     for ((class, source_file), (lines, without)) in lines {
         let key = |line| Key { class: class.clone(), source_file: Some(source_file.clone()), line: Some(line), ..Key::default() };
         for (number, line) in lines {
-            let mut outcomes = Outcomes::default();
-            for of in &line.outcomes {
-                match of.outcome.way {
-                    Way::Taken => outcomes.taken = outcomes.taken.saturating_add(of.outcome.count),
-                    Way::NotTaken => outcomes.not_taken = outcomes.not_taken.saturating_add(of.outcome.count),
-                    _ => {}
-                }
-            }
             if line.bytecodes > 0 {
+                let outcomes = branches(line.outcomes.iter().map(|of| &of.outcome));
                 rows.entry(key(number)).or_default().add(line.bytecodes, line.executions, &outcomes);
             }
         }
-        if without > 0 {
-            rows.entry(key(0)).or_default().add(without, 0, &Outcomes::default());
+        if without.bytecodes > 0 {
+            rows.insert(key(0), without);
         }
     }
     let mut rows: Vec<Row> = rows.into_iter().map(|(key, counts)| Row { key, counts }).collect();
     rows.sort_by(|a, b| b.counts.bytecodes.cmp(&a.counts.bytecodes).then_with(|| a.key.cmp(&b.key)));
     Ok(Rows { by, rows })
+}
+
+/// How conditional branches went.
+fn branches<'o>(ways: impl Iterator<Item = &'o Outcome>) -> Outcomes {
+    let mut branches = Outcomes::default();
+    for outcome in ways {
+        match outcome.way {
+            Way::Taken => branches.taken = branches.taken.saturating_add(outcome.count),
+            Way::NotTaken => branches.not_taken = branches.not_taken.saturating_add(outcome.count),
+            _ => {}
+        }
+    }
+    branches
 }
 
 /// The bytecodes of a method that stand at no line.
