@@ -160,7 +160,7 @@ fn histograms() {
     );
     assert_eq!(
         file.text("histogram", &["--by", "line", "--format", "csv", "--top", "1"]),
-        "class,source_file,line,bytecodes,executions,branches,taken\r\ndemo.Main,,,36,0,0,0\r\n"
+        "class,source_file,line,bytecodes,executions,branches,taken\r\ndemo.Main,,,36,0,8,3\r\n"
     );
     let json = file.json("histogram", &[]);
     // The block that an exception left after one of its three bytecodes counts as one of that size.
