@@ -402,8 +402,9 @@ impl Classes {
         if !hidden {
             crate::lock(&self.known).name(tag, &name, entry);
         }
-        // What has no seed any more is to have none where it is not woven either.
-        (changed(woven, class.bytes.len()).or(fixed), Some(entry))
+        // What has no seed any more is to have none where it is not woven either. (In a running JVM only what is woven is changed back.)
+        let changed = changed(woven, class.bytes.len());
+        (changed.or(fixed.filter(|_| self.sight.is_none())), Some(entry))
     }
 
     /// Whether a class may be woven now.
