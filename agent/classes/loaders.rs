@@ -1,6 +1,7 @@
 //! Class loaders, told apart by tags, as their names need not differ. A program may make any number of them: what is kept of each goes when
 //! the VM has collected it.
 
+use super::{AWAITED_TAG, Classes};
 use crate::jni::Jni;
 use crate::jvmti::{Jvmti, class_name};
 use crate::lock;
@@ -69,5 +70,30 @@ impl Loaders {
             }
         }
         gone
+    }
+}
+
+impl Classes {
+    /// Whether a loader finds the runtime class; asks it if nobody has.
+    pub fn asks(&self, jni: Jni, loader: jobject) -> bool {
+        let (tag, _) = self.loaders.tag_and_name(self.jvmti, Some(jni), loader);
+        self.sight.as_ref().is_none_or(|sight| sight.sees(self.jvmti, jni, loader, tag))
+    }
+
+    /// The VM has collected an object that had a tag.
+    pub fn collected(&self, tag: i64) {
+        if tag < AWAITED_TAG {
+            self.loaders.collected(tag);
+        }
+    }
+
+    /// Of loaders that are gone nothing is kept. (Not by who says that they are: [`Loaders::collected`].)
+    pub(super) fn forget_loaders(&self) {
+        for tag in self.loaders.forget_gone() {
+            lock(&self.known).by_name.remove(&tag);
+            if let Some(sight) = &self.sight {
+                sight.forget(tag);
+            }
+        }
     }
 }

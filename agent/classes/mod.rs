@@ -323,23 +323,6 @@ impl Classes {
         short
     }
 
-    /// The VM has collected an object that had a tag.
-    pub fn collected(&self, tag: i64) {
-        if tag < AWAITED_TAG {
-            self.loaders.collected(tag);
-        }
-    }
-
-    /// Of loaders that are gone nothing is kept. (Not by who says that they are: [`Loaders::collected`].)
-    fn forget_loaders(&self) {
-        for tag in self.loaders.forget_gone() {
-            crate::lock(&self.known).by_name.remove(&tag);
-            if let Some(sight) = &self.sight {
-                sight.forget(tag);
-            }
-        }
-    }
-
     fn weave(&self, jni: Option<Jni>, loader: jobject, bytes: &[u8], coming: Coming) -> (Option<Vec<u8>>, Option<EntryId>) {
         if self.gave_up() {
             return (None, None);
@@ -486,12 +469,6 @@ impl Classes {
     /// Whether a loaded class counts.
     pub fn is_woven(&self, class: jclass) -> bool {
         self.entry_of(class).is_some_and(|entry| !crate::lock(&self.known).ids[entry as usize].is_empty())
-    }
-
-    /// Whether a loader finds the runtime class; asks it if nobody has.
-    pub fn asks(&self, jni: Jni, loader: jobject) -> bool {
-        let (tag, _) = self.loaders.tag_and_name(self.jvmti, Some(jni), loader);
-        self.sight.as_ref().is_none_or(|sight| sight.sees(self.jvmti, jni, loader, tag))
     }
 
     /// Whether a class is a hidden one that was woven.
