@@ -39,11 +39,11 @@ impl<'j> Watched<'j> {
     /// One more. False: there is no memory for that.
     pub fn add(&mut self, class: jclass) -> bool {
         let reference = self.jni.watch(class);
-        self.classes.push(reference);
         if reference.is_null() {
-            self.classes.pop();
+            return false;
         }
-        !reference.is_null()
+        self.classes.push(reference);
+        true
     }
 
     /// How many there are, or were.

@@ -20,7 +20,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What an agent that came late changed in the JVM, and changes back.
 pub struct Attached {
@@ -212,15 +212,13 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     let jvmti = agent.jvmti;
     let mut classes = Watched::new(jni);
     let chosen = jni.in_frame(|| choose(agent, jni, &mut classes));
-    let mut longest = Duration::ZERO;
     let woven = chosen.and_then(|()| {
         let refused = |class, error| agent.classes.refused(class, &refusal(jvmti, class, error));
         let outcome = retransform::all(jvmti, &classes, refused);
-        longest = outcome.longest;
-        if outcome.no_memory { Err(NO_METASPACE.to_owned()) } else { Ok(()) }
+        if outcome.no_memory { Err(NO_METASPACE.to_owned()) } else { Ok(outcome.longest) }
     });
     classes.each(|class| agent.classes.set_awaited(class, false));
-    woven?;
+    let longest = woven?;
     if let Some(class) = agent.classes.strange().first() {
         return Err(format!(
             "class {} has code in it that cprof made for an earlier recording, and that another agent kept and put back: it would be counted for other \
@@ -427,30 +425,28 @@ fn restore(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<bool, String> {
     faults::pass("restore");
     let jvmti = agent.jvmti;
     let mut woven = Watched::new(jni);
-    let mut unwatched = false;
+    let mut quiet = true;
     jni.in_frame(|| -> Result<(), String> {
         for class in jvmti.loaded_classes().or_else(|_| jvmti.loaded_classes()).map_err(|e| e.to_string())? {
             if (agent.classes.is_woven(class) || agent.classes.is_api(class)) && jvmti.is_modifiable(class) && !woven.add(class) {
                 let name = jvmti.class_name(class).unwrap_or_default();
                 reply.put("not_restored", format!("{name}: {}", memory::NONE));
-                unwatched = true;
+                quiet = false;
             }
         }
         Ok(())
     })?;
-    let mut linked = false;
     let outcome = retransform::all(jvmti, &woven, |class, error| {
         let name = jvmti.class_name(class).unwrap_or_default();
         reply.put("not_restored", format!("{name}: {}", refusal(jvmti, class, error)));
-        linked |= jvmti.is_linked(class);
+        quiet &= !jvmti.is_linked(class);
     });
     reply.put("restored_classes", woven.len() - outcome.refused).put("pause_ms", outcome.longest.as_millis());
     for name in agent.classes.stay_woven() {
         reply.put("not_restored", format!("{name}: another agent gave it changed code with cprof's in it"));
     }
     // What is known to stay woven counts into the junk node like what was never linked.
-    let quiet = agent.classes.strange().is_empty();
-    Ok(quiet && !linked && !unwatched)
+    Ok(quiet && agent.classes.strange().is_empty())
 }
 
 /// Why the VM does not take other code for a class. It links each before.

@@ -2,20 +2,13 @@
 //! change them back, and are taken over when it comes again.
 
 use super::{Classes, EntryId, FIRST_CLASS_TAG};
-use crate::attach::leftovers::{Lasting, Leftover, WovenFor, WovenMethod};
+use crate::attach::leftovers::{Lasting, Leftover, WovenMethod};
 use crate::jni::Jni;
 use crate::{faults, lock};
-use cprof_instrument::weave;
 use cprof_profile::recording::Log;
 use cprof_profile::recording::log::{ClassEntry, Entry};
-use std::sync::Arc;
 
 impl Classes {
-    pub(super) fn weaves_for(&self) -> WovenFor {
-        let weave::Options { sites, caches, .. } = self.options;
-        WovenFor { sites, caches, patterns: Arc::clone(&self.patterns) }
-    }
-
     /// The woven classes of this run that nothing can change back and that are still there. `None`: what they are is not known any more.
     pub fn leave(&self, jni: Jni) -> Option<Vec<Leftover>> {
         faults::pass("leftovers");
@@ -65,7 +58,7 @@ impl Classes {
         if !entered {
             self.not_covered(&left.name, "it is of an earlier attach, and the method table had no room for it");
         }
-        if left.woven_for != self.weaves_for() {
+        if left.woven_for != self.woven_for {
             let reason = "it stays woven for an earlier attach with other options: sites=, cache=, root=, include= and exclude= are for it as they \
                           were then";
             self.not_covered(&left.name, reason);

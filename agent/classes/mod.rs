@@ -8,7 +8,7 @@ mod prepare;
 use crate::ahead::Ahead;
 use crate::arena::Arena;
 use crate::attach::events::Events;
-use crate::attach::leftovers::{Lasting, Lastings};
+use crate::attach::leftovers::{Lasting, Lastings, WovenFor};
 use crate::attach::sight::Sight;
 use crate::class_log::ClassLog;
 use crate::colours::Colours;
@@ -50,8 +50,7 @@ pub struct Classes {
     arena: Arc<Arena>,
     log: Arc<ClassLog>,
     policy: Policy,
-    /// `root=`, `include=` and `exclude=`.
-    patterns: Arc<[Vec<String>; 3]>,
+    woven_for: WovenFor,
     options: weave::Options,
     deterministic: bool,
     /// In a running JVM: which loaders find the runtime class.
@@ -151,7 +150,11 @@ impl Classes {
             arena,
             log,
             policy: Policy::new(options, feature, sight.is_some()),
-            patterns: Arc::new([options.roots.clone(), options.include.clone(), options.exclude.clone()]),
+            woven_for: WovenFor {
+                sites: options.sites,
+                caches: !options.caches.is_empty(),
+                patterns: Arc::new([options.roots.clone(), options.include.clone(), options.exclude.clone()]),
+            },
             options: weave::Options {
                 level,
                 sites: options.sites,
@@ -286,7 +289,7 @@ impl Classes {
     /// The VM has defined a hidden class: from here on its frames are recognised.
     pub fn defined_hidden(&self, jni: Jni, class: jclass, entry: EntryId) -> Option<()> {
         if self.sight.is_some() {
-            crate::lock(&self.lasting).push(jni, Lasting { class: jni.watch(class), entry, woven_for: self.weaves_for() });
+            crate::lock(&self.lasting).push(jni, Lasting { class: jni.watch(class), entry, woven_for: self.woven_for.clone() });
         }
         self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry)).ok()
     }

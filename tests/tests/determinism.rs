@@ -2,6 +2,8 @@
 
 use cprof_tests::run::{Bench, Report};
 use cprof_tests::{OrFail, build, compare, program, run};
+use std::path::Path;
+use std::process::Command;
 
 const RUNS: usize = 5;
 
@@ -37,14 +39,7 @@ fn seeds_are_fixed_whatever_is_counted() {
         let directory = build::fresh(&format!("seeds-{}", bench.jdk.feature));
         for patterns in [&[][..], &["--include", "Seeds"], &["--exclude", "java.util.*"]] {
             let printed = || {
-                let mut command = std::process::Command::new(build::cprof());
-                command
-                    .args(["run", "--quiet", "--deterministic", "-o"])
-                    .arg(directory.join("it.cprof"))
-                    .args(patterns)
-                    .arg("--");
-                command.arg(bench.jdk.home.join("bin/java")).args(["-cp", &bench.built.class_path, "Seeds"]);
-                command.env("CPROF_AGENT", build::agent());
+                let mut command = deterministic(bench, "Seeds", patterns, &directory.join("it.cprof"));
                 let output = command.output().or_fail(format_args!("starting {command:?}"));
                 assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
                 String::from_utf8(output.stdout).or_fail("what it prints")
@@ -55,14 +50,19 @@ fn seeds_are_fixed_whatever_is_counted() {
     });
 }
 
+/// A program under `cprof run --deterministic`.
+fn deterministic(bench: &Bench, program: &str, options: &[&str], out: &Path) -> Command {
+    let mut command = Command::new(build::cprof());
+    command.args(["run", "--quiet", "--deterministic", "-o"]).arg(out).args(options).arg("--");
+    command.arg(bench.jdk.home.join("bin/java")).args(["-cp", &bench.built.class_path, program]);
+    command.env("CPROF_AGENT", build::agent());
+    command
+}
+
 /// Everything below `main`, as `cprof run --deterministic` does it.
 fn counted(bench: &Bench, program: &str, run: usize) -> Report {
     let out = build::directory().join(format!("determinism-{program}-{}-{run}.cprof", bench.jdk.feature));
-    let mut command = std::process::Command::new(build::cprof());
-    command.args(["run", "--quiet", "--deterministic", "--root", &format!("{program}.main"), "-o"]).arg(&out).arg("--");
-    command.arg(bench.jdk.home.join("bin/java")).args(["-cp", &bench.built.class_path, program]);
-    command.env("CPROF_AGENT", build::agent());
-    build::must(&mut command);
+    build::must(&mut deterministic(bench, program, &["--root", &format!("{program}.main")], &out));
     let report = Report::read(&out);
     std::fs::remove_file(&out).or_fail(out.display());
     report
