@@ -24,16 +24,35 @@ pub enum Word {
 #[derive(Clone, Copy)]
 pub enum Contexts {
     /// In fields of `Thread`.
-    Fields,
+    Fields {
+        /// The arena's address.
+        origin: u64,
+    },
     /// In a table.
     Slots(&'static Slots),
 }
 
 impl Contexts {
+    /// The address that nodes' handles are counted from.
+    pub fn origin(&self) -> u64 {
+        match self {
+            Contexts::Fields { origin } => *origin,
+            Contexts::Slots(_) => 0,
+        }
+    }
+
+    /// What is to be added to what a context holds: of a node, the handle.
+    fn shift(&self, word: Word) -> u64 {
+        match word {
+            Word::Node => self.origin(),
+            Word::Tree | Word::Cache => 0,
+        }
+    }
+
     /// A word of a thread's context; 0 when it has none. The thread may change it meanwhile, unless it is stopped.
     pub fn get(&self, jni: Jni, thread: jobject, word: Word) -> Option<u64> {
         match self {
-            Contexts::Fields => field(jni, thread, name(word)).map(|value| value as u64),
+            Contexts::Fields { .. } => field(jni, thread, name(word)).map(|value| self.shift(word).wrapping_add(value as u64)),
             Contexts::Slots(slots) => {
                 let id = field(jni, thread, slot::KEY)? as u64;
                 Some(slots.find(id).map_or(0, |at| slots.word(at, word).load(Ordering::Acquire)))
@@ -44,9 +63,9 @@ impl Contexts {
     /// Sets a word of the context of the current thread, or of one that is stopped.
     pub fn set(&self, jni: Jni, thread: jobject, word: Word, value: u64) -> Option<()> {
         match self {
-            Contexts::Fields => {
+            Contexts::Fields { .. } => {
                 let field = field_id(jni, thread, name(word))?;
-                jni.set_long_field(thread, field, value as i64);
+                jni.set_long_field(thread, field, value.wrapping_sub(self.shift(word)) as i64);
             }
             Contexts::Slots(slots) => {
                 let id = field(jni, thread, slot::KEY)? as u64;

@@ -131,10 +131,10 @@ impl Agent {
 
 fn runtime_classes(arena: &Arena, contexts: Contexts, options: &Options, feature: u32) -> Option<Vec<(&'static str, Vec<u8>)>> {
     let slots = match contexts {
-        Contexts::Fields => None,
+        Contexts::Fields { .. } => None,
         Contexts::Slots(slots) => Some(slots.base()),
     };
-    let place = runtime::Place { arena: (arena.base(), arena.end()), slots };
+    let place = runtime::Place { arena: (arena.base(), arena.end()), origin: contexts.origin(), slots };
     runtime::classes(place, options, feature >= VIRTUAL_THREADS)
 }
 
@@ -274,7 +274,7 @@ fn begin(
     (arena, log, directory): (Arena, ClassLog, Option<Directory>),
 ) -> Result<(), String> {
     let (arena, log) = (Arc::new(arena), Arc::new(log));
-    let contexts = Contexts::Fields;
+    let contexts = Contexts::Fields { origin: arena.base() };
     if runtime_classes(&arena, contexts, &options, feature).is_none() {
         return Err(FOREIGN.to_owned());
     }

@@ -41,6 +41,7 @@ const JUNK_NODE: u64 = BASE + 1;
 const EARLY_NODE: u64 = BASE + 3;
 const END: u64 = BASE + 5;
 const SLOT_TABLE: u64 = BASE + 7;
+const ORIGIN: u64 = BASE + 9;
 const SITES: u32 = 0x7C0F_0001;
 const FOLD: u32 = 0x7C0F_0002;
 const ROOTS: u32 = 0x7C0F_0003;
@@ -58,6 +59,8 @@ const ATTACHED: u32 = 0x7C0F_000B;
 pub struct Place {
     /// The arena's first address, and the one behind its last.
     pub arena: (u64, u64),
+    /// The address that nodes' handles are counted from.
+    pub origin: u64,
     /// The address of the table of contexts, if they are in one.
     pub slots: Option<u64>,
 }
@@ -74,8 +77,9 @@ pub fn classes(place: Place, options: &Options, virtual_threads: bool) -> Option
     let base = place.arena.0;
     let longs = [
         (BASE, base),
-        (JUNK_NODE, base + abi::JUNK),
-        (EARLY_NODE, base + abi::header::EARLY),
+        (ORIGIN, place.origin),
+        (JUNK_NODE, base + abi::JUNK - place.origin),
+        (EARLY_NODE, base + abi::header::EARLY - place.origin),
         (END, place.arena.1),
         (SLOT_TABLE, place.slots.unwrap_or(0)),
     ];
@@ -149,7 +153,7 @@ mod tests {
     fn every_placeholder_is_replaced() {
         let options = Options::parse("depth=7").unwrap();
         for (slots, templates) in [(None, SIMPLE), (Some(0x7e00_0000_0000), FULL)] {
-            let place = Place { arena: (0x7f00_0000_0000, 0x7f01_0000_0000), slots };
+            let place = Place { arena: (0x7f00_0000_0000, 0x7f01_0000_0000), origin: 0x7f00_0000_0000, slots };
             for ((name, class), (_, template)) in classes(place, &options, true).unwrap().iter().zip(templates) {
                 assert_eq!(class.len(), template.len());
                 assert!(!class.windows(7).any(|w| w == &BASE.to_be_bytes()[..7]), "{name}");

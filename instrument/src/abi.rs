@@ -6,8 +6,8 @@
 /// Internal name of the runtime class, defined in java.base (loader null).
 pub const RUNTIME: &str = "java/lang/CProfRuntime";
 
-/// The methods of the runtime class that woven code calls. `n` is the address of the frame's node
-/// (for leaf methods biased, see [`LEAF_BIAS`]), `p` the address of the node that was current when the
+/// The methods of the runtime class that woven code calls. `n` is the [handle](THREAD_NODE) of the frame's node
+/// (for leaf methods biased, see [`LEAF_BIAS`]), `p` the handle of the node that was current when the
 /// frame was entered. Until the runtime is switched on they do nothing, `current` answers the [`header::EARLY`] node and
 /// `enter` and `leaf` the [`JUNK`] node, so that frames which outlive the switch need no test: they count into junk, and what
 /// they call afterwards hangs below the thread's root.
@@ -42,8 +42,11 @@ pub mod call {
     pub const END: (&str, &str) = ("end", "()V");
 }
 
-/// Instance fields of type long (synthetic) that the agent adds to `java.lang.Thread`: the address of the current node
-/// (0: none yet), and the address of the root of the leased tree (0: none).
+/// Instance fields of type long (synthetic) that the agent adds to `java.lang.Thread`: the handle of the current node, and the address of the
+/// root of the leased tree (0: none).
+///
+/// A handle is a node's distance from an address that the run fixes: the arena's, where contexts are in these fields, so that the node is the
+/// [`header::EARLY`] one until another is published; 0 where they are in [`slot`]s, as handles of recordings that have ended must be told apart.
 pub const THREAD_NODE: &str = "cprof$node";
 /// See [`THREAD_NODE`].
 pub const THREAD_TREE: &str = "cprof$tree";
@@ -89,48 +92,49 @@ pub const UNIT: u64 = 8;
 /// empty child slot, points here, and one compare on the entry path serves for "empty" as for "another method".
 pub const MAGIC: u32 = 0xC0DE_CF01;
 /// Version of everything in this module; readers refuse others.
-pub const LAYOUT_VERSION: u32 = 3;
+pub const LAYOUT_VERSION: u32 = 4;
 
 /// Byte offsets in the header page.
 pub mod header {
+    /// An empty node without counters, with the next two in the place of its method and site: current in frames that were entered before
+    /// counting was switched on, and where a thread's current node has the [handle](super::THREAD_NODE) 0.
+    pub const EARLY: u64 = 0;
     /// u32 MAGIC
     pub const MAGIC: u64 = 0;
     /// u32 LAYOUT_VERSION
     pub const VERSION: u64 = 4;
     /// u64: offset of the first free byte; the runtime advances it by compare-and-set.
-    pub const TOP: u64 = 8;
+    pub const TOP: u64 = 96;
     /// u64: bytes of the arena that ordinary nodes may use; the agent raises it. [`super::RESERVE`] bytes more are safe to
     /// touch, for overflow nodes.
-    pub const LIMIT: u64 = 16;
+    pub const LIMIT: u64 = 104;
     /// u64: when `top` would pass it, new contexts fold into overflow nodes (max-memory=/max-nodes=).
-    pub const SOFT_LIMIT: u64 = 24;
+    pub const SOFT_LIMIT: u64 = 112;
     /// u64: calls that found no room at all, not even in an overflow node, and what a thread out of stack could not note. Non-zero: the profile is
     /// incomplete.
-    pub const LOST: u64 = 32;
+    pub const LOST: u64 = 120;
     /// u32: address unit reference of the newest tree root; roots are chained by [`super::root::NEXT`].
-    pub const TREES: u64 = 40;
+    pub const TREES: u64 = 128;
     /// u32: number of trees.
-    pub const TREE_COUNT: u64 = 44;
+    pub const TREE_COUNT: u64 = 132;
     /// u32: bits of [`super::flags`]
-    pub const FLAGS: u64 = 48;
+    pub const FLAGS: u64 = 136;
     /// u32: depth= (0: unlimited)
-    pub const DEPTH: u64 = 52;
+    pub const DEPTH: u64 = 140;
     /// u32: number of method ids handed out + 1
-    pub const METHOD_COUNT: u64 = 56;
+    pub const METHOD_COUNT: u64 = 144;
     /// u64: max-nodes= (0: unlimited)
-    pub const MAX_NODES: u64 = 64;
+    pub const MAX_NODES: u64 = 152;
     /// u64: nodes in all trees; counted only with max-nodes=.
-    pub const NODES: u64 = 72;
+    pub const NODES: u64 = 160;
     /// u32: method caches that are simulated, at most [`super::caches::MOST`].
-    pub const CACHES: u64 = 80;
+    pub const CACHES: u64 = 168;
     /// u32: places for misses of each cause in a node ([`super::node_size`]).
-    pub const LANES: u64 = 84;
+    pub const LANES: u64 = 172;
     /// The caches: [`super::caches::MOST`] × (u32 kind, see [`super::caches`]; u32 size in bytes; u32 blocks; u32 0).
-    pub const CACHE_SPECS: u64 = 88;
+    pub const CACHE_SPECS: u64 = 176;
     /// u64: what [`LIMIT`] should be at least, while the runtime cannot call the agent; or one of [`super::wanted`].
-    pub const WANTED: u64 = 216;
-    /// An empty node without counters: current in frames that were entered before counting was switched on.
-    pub const EARLY: u64 = 256;
+    pub const WANTED: u64 = 304;
     /// A [`super::record`] that never misses: of the nodes that are no method's, and of what runs outside the `root=` methods.
     pub const HIT: u64 = 384;
     /// Number of free lists.
@@ -239,7 +243,7 @@ pub mod node {
     pub const COUNTERS: u64 = CHILDREN + 4 * SLOTS;
     /// u64 counters of a leaf's node.
     pub const LEAF_COUNTERS: u64 = 24;
-    /// What `leaf()` subtracts from the node's address, so that the same `count` offsets serve both shapes.
+    /// What `leaf()` subtracts from the node's handle, so that the same `count` offsets serve both shapes.
     pub const LEAF_BIAS: u64 = COUNTERS - LEAF_COUNTERS;
 }
 

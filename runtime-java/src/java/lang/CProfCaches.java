@@ -9,7 +9,7 @@ import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.Hidden;
 
 /**
- * Method caches. A method is looked up when it is entered, and when a call that it made returns normally. One FIFO cache per thread
+ * Method caches. Nodes are given by their addresses here. A method is looked up when it is entered, and when a call that it made returns normally. One FIFO cache per thread
  * is simulated here and now; of any others the lookups are logged, for the agent to simulate in batches.
  *
  * <p>One FIFO cache of N blocks: a thread counts the blocks it has ever loaded, and the next one's number is compared with the
@@ -123,7 +123,7 @@ final class CProfCaches {
         // A muted thread that never had a tree, or one that found no room for a log: the events go where nobody reads them.
         if (ref == 0) {
             long junk = JUNK_NODE;
-            return junk + COUNTERS;
+            return junk + ORIGIN + COUNTERS;
         }
         long log = at(ref);
         long start = log + LOG_HEADER;

@@ -12,7 +12,9 @@ final class CProfLayout {
 
     /** The arena's address. */
     static final long BASE = 0x7C0F_BA5E_ADD8_E550L;
-    /** The address of the junk node, and of the node that is current before counting is on. */
+    /** The address that handles of nodes are counted from: what woven code and threads keep of a node is its distance from there. */
+    static final long ORIGIN = 0x7C0F_BA5E_ADD8_E559L;
+    /** The handles of the junk node, and of the node that is current before counting is on. */
     static final long JUNK_NODE = 0x7C0F_BA5E_ADD8_E551L, EARLY_NODE = 0x7C0F_BA5E_ADD8_E553L;
     /** The address behind the arena, and of the table of {@link CProfSlots}. */
     static final long END = 0x7C0F_BA5E_ADD8_E555L, SLOT_TABLE = 0x7C0F_BA5E_ADD8_E557L;
@@ -30,8 +32,8 @@ final class CProfLayout {
 
     // ---- mirror of abi.rs; a test compares the numbers ----
 
-    static final int TOP = 8, LIMIT = 16, SOFT_LIMIT = 24, LOST = 32, TREES = 40, TREE_COUNT = 44, FLAGS = 48,
-        MAX_NODES = 64, NODES = 72, WANTED = 216, WANTED_NOTHING = 0, WANTED_NOBODY = 1, HIT = 384, FREE_LISTS = 64, FREE_TREES = 512;
+    static final int TOP = 96, LIMIT = 104, SOFT_LIMIT = 112, LOST = 120, TREES = 128, TREE_COUNT = 132, FLAGS = 136,
+        MAX_NODES = 152, NODES = 160, WANTED = 304, WANTED_NOTHING = 0, WANTED_NOBODY = 1, HIT = 384, FREE_LISTS = 64, FREE_TREES = 512;
     static final int FLAG_OVERFLOW = 8;
     static final int METHODS = 266_240;
     static final int RESERVE = 4_194_304, CHUNK_ALIGN = 4096, METHOD_COUNTERS = 0x3FFF, CODE_LENGTH = 4;

@@ -52,8 +52,8 @@ public final class CProfRuntime {
             long p = CProfSlots.node(unsafe, t);
             return CProfSlots.stale(p) ? EARLY_NODE : p;
         }
-        long p = unsafe.getLong(t, node);
-        return p != 0 ? p : EARLY_NODE;
+        // 0, of a thread that was never here, is the handle of the early node.
+        return unsafe.getLong(t, node);
     }
 
     // Not forced inline, as the small methods below are: C2 inlines these where calls are frequent, and C1 need not.
@@ -63,8 +63,8 @@ public final class CProfRuntime {
         Unsafe u = unsafe;
         long c = callee(u, p, mid, false);
         Thread t = Thread.currentThread();
-        if (!SIMPLE && caches != CACHES_OFF) CProfCaches.entered(u, t, c);
-        u.putLong(null, c + COUNTERS, u.getLong(null, c + COUNTERS) + 1);
+        if (!SIMPLE && caches != CACHES_OFF) CProfCaches.entered(u, t, c + ORIGIN);
+        u.putLong(null, c + ORIGIN + COUNTERS, u.getLong(null, c + ORIGIN + COUNTERS) + 1);
         if (!SIMPLE && attached == 2) CProfSlots.setNode(u, t, c); else u.putLong(t, node, c);
         return c;
     }
@@ -74,8 +74,8 @@ public final class CProfRuntime {
         Unsafe u = unsafe;
         long c = callee(u, p, mid, true);
         Thread t = Thread.currentThread();
-        if (!SIMPLE && caches != CACHES_OFF) CProfCaches.entered(u, t, c);
-        u.putLong(null, c + COUNTERS, u.getLong(null, c + COUNTERS) + 1);
+        if (!SIMPLE && caches != CACHES_OFF) CProfCaches.entered(u, t, c + ORIGIN);
+        u.putLong(null, c + ORIGIN + COUNTERS, u.getLong(null, c + ORIGIN + COUNTERS) + 1);
         if (!SIMPLE && attached == 2) CProfSlots.setNode(u, t, c); else u.putLong(t, node, c);
         return c;
     }
@@ -85,8 +85,8 @@ public final class CProfRuntime {
         Unsafe u = unsafe;
         long p = current();
         long c = callee(u, p, mid, false);
-        if (!SIMPLE && caches != CACHES_OFF) CProfCaches.passed(u, p, c);
-        u.putLong(null, c + LEAF_COUNTERS, u.getLong(null, c + LEAF_COUNTERS) + 1);
+        if (!SIMPLE && caches != CACHES_OFF) CProfCaches.passed(u, p + ORIGIN, c + ORIGIN);
+        u.putLong(null, c + ORIGIN + LEAF_COUNTERS, u.getLong(null, c + ORIGIN + LEAF_COUNTERS) + 1);
         return c - LEAF_BIAS;
     }
 
@@ -95,8 +95,8 @@ public final class CProfRuntime {
         Unsafe u = unsafe;
         long p = current();
         long c = callee(u, p, mid, true);
-        if (!SIMPLE && caches != CACHES_OFF) CProfCaches.passed(u, p, c);
-        u.putLong(null, c + LEAF_COUNTERS, u.getLong(null, c + LEAF_COUNTERS) + 1);
+        if (!SIMPLE && caches != CACHES_OFF) CProfCaches.passed(u, p + ORIGIN, c + ORIGIN);
+        u.putLong(null, c + ORIGIN + LEAF_COUNTERS, u.getLong(null, c + ORIGIN + LEAF_COUNTERS) + 1);
         return c - LEAF_BIAS;
     }
 
@@ -109,7 +109,7 @@ public final class CProfRuntime {
     @ForceInline @Hidden public static void ret(long n, long p) {
         if (!on) return;
         Thread t = Thread.currentThread();
-        CProfCaches.returned(unsafe, t, n, p);
+        CProfCaches.returned(unsafe, t, n + ORIGIN, p + ORIGIN);
         publish(p);
     }
 
@@ -128,48 +128,48 @@ public final class CProfRuntime {
     }
 
     @ForceInline @Hidden public static void site(long n, int site) {
-        if (on) unsafe.putInt(null, n + CURRENT_SITE, site & BCI);
+        if (on) unsafe.putInt(null, n + ORIGIN + CURRENT_SITE, site & BCI);
     }
 
     @ForceInline @Hidden public static void count(long n, int offset) {
-        if (on) unsafe.putLong(null, n + offset, unsafe.getLong(null, n + offset) + 1);
+        if (on) unsafe.putLong(null, n + ORIGIN + offset, unsafe.getLong(null, n + ORIGIN + offset) + 1);
     }
 
     @ForceInline @Hidden public static void count1(long n) {
-        if (on) unsafe.putLong(null, n + (COUNTERS + 8), unsafe.getLong(null, n + (COUNTERS + 8)) + 1);
+        if (on) unsafe.putLong(null, n + ORIGIN + (COUNTERS + 8), unsafe.getLong(null, n + ORIGIN + (COUNTERS + 8)) + 1);
     }
     @ForceInline @Hidden public static void count2(long n) {
-        if (on) unsafe.putLong(null, n + (COUNTERS + 16), unsafe.getLong(null, n + (COUNTERS + 16)) + 1);
+        if (on) unsafe.putLong(null, n + ORIGIN + (COUNTERS + 16), unsafe.getLong(null, n + ORIGIN + (COUNTERS + 16)) + 1);
     }
     @ForceInline @Hidden public static void count3(long n) {
-        if (on) unsafe.putLong(null, n + (COUNTERS + 24), unsafe.getLong(null, n + (COUNTERS + 24)) + 1);
+        if (on) unsafe.putLong(null, n + ORIGIN + (COUNTERS + 24), unsafe.getLong(null, n + ORIGIN + (COUNTERS + 24)) + 1);
     }
     @ForceInline @Hidden public static void count4(long n) {
-        if (on) unsafe.putLong(null, n + (COUNTERS + 32), unsafe.getLong(null, n + (COUNTERS + 32)) + 1);
+        if (on) unsafe.putLong(null, n + ORIGIN + (COUNTERS + 32), unsafe.getLong(null, n + ORIGIN + (COUNTERS + 32)) + 1);
     }
     @ForceInline @Hidden public static void count5(long n) {
-        if (on) unsafe.putLong(null, n + (COUNTERS + 40), unsafe.getLong(null, n + (COUNTERS + 40)) + 1);
+        if (on) unsafe.putLong(null, n + ORIGIN + (COUNTERS + 40), unsafe.getLong(null, n + ORIGIN + (COUNTERS + 40)) + 1);
     }
     @ForceInline @Hidden public static void count6(long n) {
-        if (on) unsafe.putLong(null, n + (COUNTERS + 48), unsafe.getLong(null, n + (COUNTERS + 48)) + 1);
+        if (on) unsafe.putLong(null, n + ORIGIN + (COUNTERS + 48), unsafe.getLong(null, n + ORIGIN + (COUNTERS + 48)) + 1);
     }
     @ForceInline @Hidden public static void count7(long n) {
-        if (on) unsafe.putLong(null, n + (COUNTERS + 56), unsafe.getLong(null, n + (COUNTERS + 56)) + 1);
+        if (on) unsafe.putLong(null, n + ORIGIN + (COUNTERS + 56), unsafe.getLong(null, n + ORIGIN + (COUNTERS + 56)) + 1);
     }
     @ForceInline @Hidden public static void count8(long n) {
-        if (on) unsafe.putLong(null, n + (COUNTERS + 64), unsafe.getLong(null, n + (COUNTERS + 64)) + 1);
+        if (on) unsafe.putLong(null, n + ORIGIN + (COUNTERS + 64), unsafe.getLong(null, n + ORIGIN + (COUNTERS + 64)) + 1);
     }
     @ForceInline @Hidden public static void count9(long n) {
-        if (on) unsafe.putLong(null, n + (COUNTERS + 72), unsafe.getLong(null, n + (COUNTERS + 72)) + 1);
+        if (on) unsafe.putLong(null, n + ORIGIN + (COUNTERS + 72), unsafe.getLong(null, n + ORIGIN + (COUNTERS + 72)) + 1);
     }
     @ForceInline @Hidden public static void count10(long n) {
-        if (on) unsafe.putLong(null, n + (COUNTERS + 80), unsafe.getLong(null, n + (COUNTERS + 80)) + 1);
+        if (on) unsafe.putLong(null, n + ORIGIN + (COUNTERS + 80), unsafe.getLong(null, n + ORIGIN + (COUNTERS + 80)) + 1);
     }
     @ForceInline @Hidden public static void count11(long n) {
-        if (on) unsafe.putLong(null, n + (COUNTERS + 88), unsafe.getLong(null, n + (COUNTERS + 88)) + 1);
+        if (on) unsafe.putLong(null, n + ORIGIN + (COUNTERS + 88), unsafe.getLong(null, n + ORIGIN + (COUNTERS + 88)) + 1);
     }
     @ForceInline @Hidden public static void count12(long n) {
-        if (on) unsafe.putLong(null, n + (COUNTERS + 96), unsafe.getLong(null, n + (COUNTERS + 96)) + 1);
+        if (on) unsafe.putLong(null, n + ORIGIN + (COUNTERS + 96), unsafe.getLong(null, n + ORIGIN + (COUNTERS + 96)) + 1);
     }
 
     /** Switches counting on. Everything before {@code on} may be woven Java code: it still finds counting off. */
@@ -362,11 +362,12 @@ public final class CProfRuntime {
     /** The node for a call of {@code mid} from {@code p}. The shape that nearly every run has is written out: it is inlined everywhere. */
     @ForceInline @Hidden private static long callee(Unsafe u, long p, int mid, boolean isRoot) {
         if (SIMPLE) {
-            long c = BASE + ((u.getInt(null, p + CHILDREN + ((mid & SLOTS - 1) << 2)) & 0xFFFF_FFFFL) << 3);
-            return u.getInt(null, c) == mid ? c : missed(p, mid, isRoot);
+            // ORIGIN is BASE, so a reference is a handle but for its unit.
+            long c = (u.getInt(null, p + ORIGIN + (CHILDREN + ((mid & SLOTS - 1) << 2))) & 0xFFFF_FFFFL) << 3;
+            return u.getInt(null, c + ORIGIN) == mid ? c : missed(p, mid, isRoot);
         }
-        long c = child(u, p, mid);
-        return matches(u, p, c, mid) ? c : missed(p, mid, isRoot);
+        long c = child(u, p + ORIGIN, mid);
+        return matches(u, p + ORIGIN, c, mid) ? c - ORIGIN : missed(p, mid, isRoot);
     }
 
     /** Its frame is made large by the agent, so that who has entered a method has room for {@link #caught} and {@link #unwind}. */
@@ -391,7 +392,7 @@ public final class CProfRuntime {
                 return;
             }
             int used = u.getInt(null, r + ROOT_PENDING_USED);
-            u.putLong(null, r + ROOT_PENDING + ((used & PENDING_COUNT - 1) << 3), (long) where << 32 | n - BASE >>> 3);
+            u.putLong(null, r + ROOT_PENDING + ((used & PENDING_COUNT - 1) << 3), (long) where << 32 | n + ORIGIN - BASE >>> 3);
             u.putInt(null, r + ROOT_PENDING_USED, used + 1);
         }
     }

@@ -17,12 +17,12 @@ final class CProfThreads {
 
     private CProfThreads() {}
 
-    /** Gives the thread a tree, a returned one if there is, and answers its root; junk when there is no room for one. */
+    /** Gives the thread a tree, a returned one if there is, and answers its root; 0 when there is no room for one. */
     @DontInline @Hidden static long lease(Thread t) {
         Unsafe u = unsafe;
         long r = CProfSlots.tree(u, t);
         if (r == 0) {
-            if (virtual == 2 && ended(u, t) || attached == 2 && !CProfSlots.claim(u, t)) return JUNK_NODE;
+            if (virtual == 2 && ended(u, t) || attached == 2 && !CProfSlots.claim(u, t)) return 0;
             Object name = u.getReferenceVolatile(t, nameOffset);
             int hash = nameHash(u, name);
             r = take(u, hash);
@@ -33,7 +33,7 @@ final class CProfThreads {
             if (caches != CACHES_OFF) CProfCaches.lease(u, t, r);
             lessee(u, t, r, name, hash);
         }
-        CProfSlots.publish(u, t, r);
+        CProfSlots.publish(u, t, r - ORIGIN);
         return r;
     }
 

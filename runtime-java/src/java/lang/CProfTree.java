@@ -20,34 +20,37 @@ final class CProfTree {
      * <p>A child is in one of its two slots or in the tree's index. Slots are filled and never emptied, so as long as one of
      * them is free the child cannot exist: most contexts have few callees, and are made without a look at the index.
      * Where the folding rules may lead elsewhere than to a child of p, every node is in the index, and slots are a cache.
+     *
+     * <p>Takes and answers handles; everything here is about addresses.
      */
-    @DontInline @Hidden static long miss(long p, int mid, boolean isRoot) {
+    @DontInline @Hidden static long miss(long caller, int mid, boolean isRoot) {
         Unsafe u = unsafe;
-        if (p == JUNK_NODE) return junk(u, mid);
+        if (caller == JUNK_NODE) return junk(u, mid);
         Thread t = Thread.currentThread();
         long r = CProfSlots.tree(u, t);
         if (r == 0) {
             r = CProfThreads.lease(t);
-            if (r == JUNK_NODE) return junk(u, mid);
+            if (r == 0) return junk(u, mid);
         }
-        if (p == EARLY_NODE || CProfSlots.stale(p)) {
+        long p = caller + ORIGIN;
+        if (caller == EARLY_NODE || CProfSlots.stale(caller)) {
             p = r;
             long c = child(u, p, mid);
-            if (matches(u, p, c, mid)) return c;
+            if (matches(u, p, c, mid)) return c - ORIGIN;
         }
         int site = !SIMPLE && sites == 2 ? u.getInt(null, p + CURRENT_SITE) : 0;
         long second = second(p, mid, site);
         long c = at(u.getInt(null, second));
-        if (matches(u, p, c, mid)) return c;
+        if (matches(u, p, c, mid)) return c - ORIGIN;
         long first = first(p, mid, site);
         long free = u.getInt(null, first) == 0 ? first : u.getInt(null, second) == 0 ? second : 0;
         c = 0;
         if (free != 0 && direct() && mayGrow(u)) c = make(u, r, p, mid, site, false, false);
         if (c == 0) c = target(u, r, p, mid, site, isRoot);
-        if (c == JUNK_NODE) return junk(u, mid);
+        if (c == 0) return junk(u, mid);
         if (free != 0) u.putIntVolatile(null, free, ref(c));
         else if (often(u, c, mid)) promote(u, r, p, c, first);
-        return c;
+        return c - ORIGIN;
     }
 
     /** Whether a call's node is always a child of the caller's node (or where that overflowed, below the OVERFLOW node). */
@@ -55,7 +58,7 @@ final class CProfTree {
         return roots != 2 && fold != 2 && depth == 0;
     }
 
-    /** The junk node; for a leaf, an address from which a leaf's counters are the junk node's and no slots. */
+    /** The junk node's handle; for a leaf, one from which a leaf's counters are the junk node's and no slots. */
     @Hidden private static long junk(Unsafe u, int mid) {
         long junk = JUNK_NODE;
         return u.getInt(null, method(mid)) < 0 ? junk + LEAF_BIAS : junk;
@@ -105,6 +108,7 @@ final class CProfTree {
         return true;
     }
 
+    /** The node where no slot leads to; 0 when there is no room for one. */
     @Hidden private static long target(Unsafe u, long r, long p, int mid, int site, boolean isRoot) {
         long parent = p;
         if (roots == 2 && outside(u, p)) {
@@ -278,7 +282,7 @@ final class CProfTree {
         Unsafe u = unsafe;
         long r = CProfSlots.tree(u, Thread.currentThread());
         if (r != 0 && u.getInt(null, r + ROOT_PENDING_USED) != 0) settle(u, r);
-        record(u, r, n, where);
+        record(u, r, n + ORIGIN, where);
     }
 
     /** Enters the departures that are noted in the root; there is room for the latest only. */
@@ -345,11 +349,12 @@ final class CProfTree {
         }
     }
 
+    /** Something finds no room, or no place: the answer, 0, is no node's address. */
     @Hidden static long lost(Unsafe u) {
         long n;
         do {
             n = u.getLongVolatile(null, header(LOST));
         } while (!u.compareAndSetLong(null, header(LOST), n, n + 1));
-        return JUNK_NODE;
+        return 0;
     }
 }
