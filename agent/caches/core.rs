@@ -103,7 +103,7 @@ impl Core {
                 }
             }
             if caller != 0 {
-                let method = self.number(view, caller);
+                let method = self.number(view, caller - event::CALLER as u32);
                 if let Some(missed) = self.fifo.lookup(method, &mut next) {
                     let method = self.number(view, callee);
                     let at = self.misses(callee, method) + self.row();
@@ -124,7 +124,7 @@ impl Core {
                 self.other_lookup(method, Cause::Enter, self.misses(callee, method));
             }
             if caller != 0 {
-                let method = self.number(view, caller);
+                let method = self.number(view, caller - event::CALLER as u32);
                 let own = self.number(view, callee);
                 self.other_lookup(method, Cause::Return, self.misses(callee, own) + self.row());
             }
@@ -195,7 +195,7 @@ impl Core {
     }
 }
 
-/// The callee's node, the caller's or 0, and whether both are looked up.
+/// The callee's node, the caller's + [`event::CALLER`] or 0, and whether both are looked up.
 #[inline(always)]
 fn parts(event: u64) -> (u32, u32, bool) {
     (event as u32, (event >> 32) as u32 & 0x7FFF_FFFF, event & event::LEAF != 0)

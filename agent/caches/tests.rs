@@ -117,7 +117,7 @@ fn compare(text: &str, count: usize, seed: u64) -> u64 {
             let callee = 1 + random.below(near.into()) as usize;
             let caller = 1 + random.below(near.into()) as usize;
             let form = random.below(3);
-            let callers = u64::from(nodes[caller]) << 32;
+            let callers = (u64::from(nodes[caller]) + event::CALLER) << 32;
             events.push(u64::from(nodes[callee]) | [0, callers, callers | event::LEAF][form as usize]);
             for (what, looked_up) in [(0, callee), (1, caller)] {
                 if form == 2 || form as usize == what {
@@ -166,9 +166,9 @@ fn what_points_nowhere_is_ignored() {
     let mut core = Core::new(&options.caches);
     let hit = header::HIT / abi::UNIT;
     let far = 0x7FFF_FFFF;
+    let caller = u64::from(nodes[2]) + event::CALLER;
     let junk = abi::JUNK / abi::UNIT;
-    let events =
-        [far, hit, junk, far << 32 | far, far << 32 | u64::from(nodes[1]), event::LEAF | u64::from(nodes[2]) << 32 | far];
+    let events = [far, hit, junk, far << 32 | far, far << 32 | u64::from(nodes[1]), event::LEAF | caller << 32 | far];
     core.run(&mut View::new(&arena, &reading), &events);
     let misses: u64 = found(&arena, &nodes, &options.caches).iter().flatten().sum();
     assert_eq!(misses, 0, "the only method that was looked up was charged to no node");

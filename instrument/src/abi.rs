@@ -327,8 +327,10 @@ pub mod record {
 }
 
 /// With [`caches::LOGGED`], a u64 per lookup, or per two of them: low half the reference of the callee's node; high half 0 for an
-/// entry, for a return the reference of the caller's node. References must fit 31 bits.
+/// entry, for a return the reference of the caller's node + [`CALLER`]. Both must fit 31 bits.
 pub mod event {
+    /// What is added to a caller's reference, as the [`super::header::EARLY`] node has 0.
+    pub const CALLER: u64 = 1;
     /// Bit: a leaf was entered and returns, and both methods are looked up.
     pub const LEAF: u64 = 1 << 63;
     /// Between two lessees of a tree.

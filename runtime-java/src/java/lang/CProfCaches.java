@@ -42,7 +42,7 @@ final class CProfCaches {
             if (CProfSlots.cache(u, t) > u.getLong(null, record + RECORD_LIMIT)) load(u, t, record, n, 1);
         } else {
             try {
-                log(u, t, n - BASE >>> 3 | p - BASE >>> 3 << 32);
+                log(u, t, n - BASE >>> 3 | caller(p));
             } catch (StackOverflowError e) {
                 // No room to have a full log simulated. The method returns all the same.
                 u.putLong(null, header(LOST), u.getLong(null, header(LOST)) + 1);
@@ -61,8 +61,13 @@ final class CProfCaches {
                 loadBoth(t, c, own, callers);
             }
         } else {
-            log(u, t, c - BASE >>> 3 | p - BASE >>> 3 << 32 | (long) EVENT_LEAF << 32);
+            log(u, t, c - BASE >>> 3 | caller(p) | (long) EVENT_LEAF << 32);
         }
+    }
+
+    /** The half of an event that tells whom a method returns to. */
+    @ForceInline @Hidden private static long caller(long p) {
+        return p - BASE + (EVENT_CALLER << 3) >>> 3 << 32;
     }
 
     @ForceInline @Hidden private static long record(Unsafe u, long n) {
