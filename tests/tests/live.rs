@@ -172,7 +172,7 @@ fn copy(from: &Path, name: &str) -> std::path::PathBuf {
 fn used(recording: &Path) -> Vec<u8> {
     let arena = File::open(recording.join("arena")).or_fail("the arena");
     let mut top = [0; 8];
-    const TOP: u64 = 8; // docs/recording.md
+    const TOP: u64 = 96; // docs/recording.md
     arena.read_exact_at(&mut top, TOP).or_fail("the arena's header");
     let mut bytes = Vec::new();
     arena.take(u64::from_le_bytes(top)).read_to_end(&mut bytes).or_fail("reading the arena");
