@@ -49,7 +49,7 @@ impl Contexts {
         }
     }
 
-    /// A word of a thread's context; 0 when it has none. The thread may change it meanwhile, unless it is stopped.
+    /// A word of a thread's context; when it has none 0, or the address of the early node. The thread may change it meanwhile, unless it is stopped.
     pub fn get(&self, jni: Jni, thread: jobject, word: Word) -> Option<u64> {
         match self {
             Contexts::Fields { .. } => field(jni, thread, name(word)).map(|value| self.shift(word).wrapping_add(value as u64)),

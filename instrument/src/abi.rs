@@ -143,6 +143,9 @@ pub mod header {
     pub const FREE_TREES: u64 = 512;
 }
 
+// The early node is the node of handle 0, and nothing else is where its children would be.
+const _: () = assert!(header::EARLY == 0 && header::TOP >= node::COUNTERS);
+
 /// Values of [`header::WANTED`] that are no limits.
 pub mod wanted {
     /// The runtime may wish.
@@ -327,7 +330,7 @@ pub mod record {
 }
 
 /// With [`caches::LOGGED`], a u64 per lookup, or per two of them: low half the reference of the callee's node; high half 0 for an
-/// entry, for a return the reference of the caller's node + [`CALLER`]. Both must fit 31 bits.
+/// entry, for a return the reference of the caller's node + [`event::CALLER`]. Both must fit 31 bits.
 pub mod event {
     /// What is added to a caller's reference, as the [`super::header::EARLY`] node has 0.
     pub const CALLER: u64 = 1;
