@@ -5,7 +5,8 @@ use cprof_tests::attach::Running;
 use cprof_tests::guests::{Guests, Outcome, Step, ask};
 use cprof_tests::run::{Bench, Ending, Report};
 use cprof_tests::tree::Tree;
-use cprof_tests::{OrFail, build, run};
+use cprof_tests::{OrFail, build, program, run};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -255,6 +256,34 @@ fn code_that_was_kept_of_an_earlier_recording_is_not_counted_for_others() {
         running.ask("5 12");
         assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
     }
+}
+
+/// Where the arena's best address is taken, it is elsewhere, and contexts and misses are the same.
+#[test]
+fn the_arena_may_be_anywhere() {
+    const SAME_IN_EACH_RUN: &[&str] = &["Finally", "Recursion"];
+    run::on_every_jdk(|bench| {
+        let occupant = format!("-agentpath:{}", bench.built.native.join("libupcalls.so").display());
+        let out = build::directory().join(format!("elsewhere-{}.cprof", bench.jdk.feature));
+        for program in program::all(&bench.jdk).iter().filter(|p| SAME_IN_EACH_RUN.contains(&p.name.as_str())) {
+            for options in ["", ",cache=4k/16", ",sites=on,cache=4k/16+lru:1k/4"] {
+                let contexts = |flags: &[&str]| {
+                    let (_, ending) = bench.cprof(&[program], flags, options, &out);
+                    assert!(!ending.stderr.contains("cprof"), "{}", ending.stderr);
+                    let mut report = Command::new(build::cprof());
+                    report.arg("report").arg(&out).args(["--tree", "--format", "json"]);
+                    if !options.is_empty() {
+                        report.args(["--target", "jop", "--cache", "4k/16"]);
+                    }
+                    let json: Value = serde_json::from_str(&build::must(&mut report)).or_fail("reading the JSON of cprof report");
+                    json["contexts"].clone()
+                };
+                let (low, elsewhere) = (contexts(&[]), contexts(&[&occupant]));
+                assert!(low.as_array().is_some_and(|contexts| contexts.len() > 2));
+                assert!(low == elsewhere, "{} on {} with{options}", program.name, bench.jdk.feature);
+            }
+        }
+    });
 }
 
 /// A debugger keeps it to itself to stop threads, and ends the JVM if it cannot have that.
