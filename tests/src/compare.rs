@@ -4,6 +4,7 @@ use crate::build;
 use crate::program::Program;
 use crate::run::{Bench, MODES, Mode, Report};
 use crate::tree::Tree;
+use std::sync::Mutex;
 
 /// Reasons for which a method may be left out by cprof; the oracle's tree is compared without it. Any other gap is a failure.
 const ALLOWED_GAPS: &[&str] =
@@ -85,59 +86,63 @@ impl Outcome {
     }
 }
 
-/// Compares programs on every JDK, each JDK on a thread of its own, or on two if it is the only one; in all modes, or in those of
-/// `CPROF_TEST_MODES=interpreter,default`.
+/// Compares programs on every JDK, in all modes or in those of `CPROF_TEST_MODES=interpreter,default`.
 pub fn everywhere(benches: &[Bench], programs: impl Fn(&Bench) -> Vec<Program> + Sync) -> Outcome {
     let chosen = std::env::var("CPROF_TEST_MODES").ok();
     let is_chosen = |mode: &&Mode| chosen.as_ref().is_none_or(|chosen| chosen.split(',').any(|name| name == mode.name));
     let modes: Vec<&Mode> = MODES.iter().filter(is_chosen).collect();
-    let threads = WORKERS.div_ceil(benches.len());
-    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
-        let (programs, modes) = (&programs, &modes[..]);
-        let shares = benches.iter().flat_map(|bench| (0..threads).map(move |share| (bench, share)));
-        let running: Vec<_> =
-            shares.map(|(bench, share)| scope.spawn(move || compare(bench, &programs(bench), modes, (share, threads)))).collect();
-        running.into_iter().map(|thread| thread.join().expect("the comparison itself failed, see above")).collect()
-    });
-    outcomes.into_iter().fold(Outcome::default(), Outcome::and)
+    let of_jdk = |bench| groups(programs(bench)).into_iter().map(move |group| (bench, group));
+    // Whoever is done takes the next: one JDK's take longer than another's.
+    let left = Mutex::new(benches.iter().flat_map(of_jdk));
+    let work = || {
+        let next = || left.lock().expect("nobody fails while taking the next").next();
+        std::iter::from_fn(next).fold(Outcome::default(), |all, (bench, group)| all.and(compare(bench, &group, &modes)))
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
+        let outcomes = workers.into_iter().map(|worker| worker.join().expect("the comparison itself failed, see above"));
+        outcomes.fold(Outcome::default(), Outcome::and)
+    })
 }
 
-/// Compares every `of`-th group of programs on one JDK, in some modes.
-fn compare(bench: &Bench, programs: &[Program], modes: &[&Mode], (share, of): (usize, usize)) -> Outcome {
+/// Programs that share a JVM.
+fn groups(programs: Vec<Program>) -> Vec<Vec<Program>> {
+    let (alone, together): (Vec<Program>, Vec<Program>) = programs.into_iter().partition(|p| p.alone);
+    together.chunks(TOGETHER).map(<[_]>::to_vec).chain(alone.into_iter().map(|p| vec![p])).collect()
+}
+
+/// Compares the programs of a group on one JDK, in some modes.
+fn compare(bench: &Bench, group: &[Program], modes: &[&Mode]) -> Outcome {
     let mut outcome = Outcome::default();
-    let (alone, together): (Vec<&Program>, Vec<&Program>) = programs.iter().partition(|p| p.alone);
-    let mut groups: Vec<Vec<&Program>> = together.chunks(TOGETHER).map(<[_]>::to_vec).collect();
-    groups.extend(alone.into_iter().map(|p| vec![p]));
-    for group in groups.into_iter().skip(share).step_by(of) {
-        let comparable = group.iter().any(|p| !p.self_checking);
-        let truth = comparable.then(|| bench.oracle(&group, &["-Xint"]));
-        let plain = bench.plain(&group, &[]);
-        for mode in modes {
-            let out = build::directory().join(format!("{}-{}.cprof", group[0].name, bench.jdk.feature));
-            let _ = std::fs::remove_file(&out); // it need not exist
-            let (report, ending) = bench.cprof(&group, mode.flags, "", &out);
-            for program in &group {
-                let name = format!("{} on {} ({})", program.name, bench.jdk.feature, mode.name);
-                let mut problems = gaps(&report);
-                if ending.stdout != plain.stdout || ending.code != program.exit {
-                    problems.push(format!("printed {:?} and ended with {}", ending.stdout, ending.code));
-                }
-                let mut contexts = 0;
-                if let Some(truth) = &truth {
-                    let (truth, counted) = (shown(truth, program, &report), shown(&report.tree, program, &report));
-                    contexts = truth.len();
-                    problems.extend(truth.difference("oracle", &counted, "cprof"));
-                    for e in &program.expectations {
-                        let sum = e.methods.iter().map(|m| truth.of_method(m)).sum();
-                        problems.extend(e.contradicts(sum).map(|text| format!("the oracle: {text}")));
-                    }
-                }
-                let counted = report.tree.below(&program.roots, |_| false);
-                for e in program.expectations.iter().chain(&ending.expectations()) {
-                    problems.extend(e.contradicts(e.methods.iter().map(|m| counted.of_method(m)).sum()));
-                }
-                outcome.case(&name, problems, contexts);
+    let group: Vec<&Program> = group.iter().collect();
+    let comparable = group.iter().any(|p| !p.self_checking);
+    let truth = comparable.then(|| bench.oracle(&group, &["-Xint"]));
+    let plain = bench.plain(&group, &[]);
+    for mode in modes {
+        let out = build::directory().join(format!("{}-{}.cprof", group[0].name, bench.jdk.feature));
+        let _ = std::fs::remove_file(&out); // it need not exist
+        let (report, ending) = bench.cprof(&group, mode.flags, "", &out);
+        for program in &group {
+            let name = format!("{} on {} ({})", program.name, bench.jdk.feature, mode.name);
+            let mut problems = gaps(&report);
+            if ending.stdout != plain.stdout || ending.code != program.exit {
+                problems.push(format!("printed {:?} and ended with {}", ending.stdout, ending.code));
             }
+            let mut contexts = 0;
+            if let Some(truth) = &truth {
+                let (truth, counted) = (shown(truth, program, &report), shown(&report.tree, program, &report));
+                contexts = truth.len();
+                problems.extend(truth.difference("oracle", &counted, "cprof"));
+                for e in &program.expectations {
+                    let sum = e.methods.iter().map(|m| truth.of_method(m)).sum();
+                    problems.extend(e.contradicts(sum).map(|text| format!("the oracle: {text}")));
+                }
+            }
+            let counted = report.tree.below(&program.roots, |_| false);
+            for e in program.expectations.iter().chain(&ending.expectations()) {
+                problems.extend(e.contradicts(e.methods.iter().map(|m| counted.of_method(m)).sum()));
+            }
+            outcome.case(&name, problems, contexts);
         }
     }
     outcome

@@ -176,6 +176,13 @@ pub fn under(mut other: Command, command: &Command) -> Command {
     other
 }
 
+/// A command that meets interrupts and hangups, although what is started in the background or by `nohup`, as the tests may be, ignores them.
+pub fn heeding_signals(command: &Command) -> Command {
+    let mut env = Command::new("env");
+    env.arg("--default-signal=INT,HUP");
+    under(env, command)
+}
+
 /// `-agentpath:LIBRARY=root=…,out=OUT` and more.
 fn agent(library: &Path, programs: &[&Program], out: &Path, more: &str) -> String {
     let roots: Vec<String> = roots(programs).iter().map(|r| format!("root={r},")).collect();

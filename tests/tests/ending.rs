@@ -23,8 +23,9 @@ fn signalled(signal: i32) {
     for bench in run::benches() {
         let directory = build::fresh(&format!("signal-{signal}-{}", bench.jdk.feature));
         let out = directory.join("spins.cprof");
-        let mut java = java(&bench, &format!("quiet,root=Spins.measured,out={}", out.display()), "Spins");
-        let mut child = java.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().or_fail("starting java");
+        let java = java(&bench, &format!("quiet,root=Spins.measured,out={}", out.display()), "Spins");
+        let mut child =
+            run::heeding_signals(&java).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().or_fail("starting java");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("it is piped")).read_line(&mut line).or_fail("reading what Spins prints");
         assert_eq!(line, "ready\n");

@@ -266,7 +266,7 @@ fn an_interrupted_detach_hands_its_profile_over() {
         assert_eq!(ending.code, 0, "{ending:?}");
         let finished = (1..=10).find_map(|attempt| {
             signal(pid, libc::SIGSTOP);
-            let mut detach = command(&["detach", &pid.to_string(), "-o", text(&out)]);
+            let mut detach = run::heeding_signals(&command(&["detach", &pid.to_string(), "-o", text(&out)]));
             let detaching = detach.stderr(Stdio::piped()).spawn().or_fail("starting cprof detach");
             std::thread::sleep(Duration::from_millis(100 * attempt));
             signal(detaching.id(), libc::SIGINT);
@@ -286,7 +286,7 @@ fn interrupts_end_an_attach_to_a_jvm_that_does_not_answer() {
     for bench in run::benches() {
         let workers = Workers::start(&bench, None, &[], &[]).started();
         signal(workers.pid(), libc::SIGSTOP);
-        let mut attach = command(&["attach", &workers.pid().to_string()]);
+        let mut attach = run::heeding_signals(&command(&["attach", &workers.pid().to_string()]));
         let mut attaching = attach.stderr(Stdio::piped()).spawn().or_fail("starting cprof attach");
         let ended = (0..100).any(|_| {
             std::thread::sleep(Duration::from_millis(100));
