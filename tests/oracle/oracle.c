@@ -4,13 +4,16 @@
  * second half of a rewritten pair of bytecodes, during constant-pool resolution, and at a handler's first bytecode.
  * Nothing here is shared with cprof, the instruction decoder included.
  *
- *   -agentpath:liboracle.so=root=p.Class.method,root=…,out=FILE[,trace=FILE][,debug]
+ *   -agentpath:liboracle.so=root=p.Class.method,root=…,out=FILE[,shallow=PREFIX]…[,trace=FILE][,debug]
  *
  * Counts the dynamic extent, in each thread, of the methods named. Definitions:
  *  - a call is counted at its first bytecode: a frame that overflowed the stack before that was no call;
  *  - a bytecode that throws was executed;
  *  - native methods are no contexts: what they call stands below the nearest caller with bytecode;
  *  - an exceptional exit is a frame left otherwise than by a return instruction.
+ *
+ * Of methods whose class begins with shallow=, calls and exits are counted, their bytecodes are not: breakpoints are slow where a class has
+ * thousands (HotSpot looks for the original bytecode in a list per class), and some counts nobody compares.
  *
  * With trace=, every call and exit is written as well, in order, a line each: the number of the thread, what happened (E: entered, R:
  * returned, X: left by an exception, C: goes on in a handler), the context's index in out=, and an opcode: on E of the instruction that called it, 0 where none
@@ -24,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROOTS = 256, NOTHING_EXECUTED = -1, WIDE = 0xc4 };
+enum { MAX_ROOTS = 256, MAX_SHALLOW = 16, NOTHING_EXECUTED = -1, WIDE = 0xc4 };
 
 struct frame {
     struct method *method;
@@ -43,6 +46,8 @@ static struct {
     char *class_name, *method;
 } roots[MAX_ROOTS];
 static int root_count;
+static char *shallow[MAX_SHALLOW];
+static int shallow_count;
 static char *out_path;
 static char *trace_path;
 static FILE *trace;
@@ -100,12 +105,20 @@ static struct thread *current(jvmtiEnv *jvmti) {
     return thread;
 }
 
-/* A breakpoint on every instruction of the method; `skip` is where one stands already, or -1. */
+static int is_shallow(const struct method *m) {
+    for (int i = 0; i < shallow_count; i++)
+        if (strncmp(m->class_name, shallow[i], strlen(shallow[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* A breakpoint on every instruction of the method, on the first alone of a shallow one; `skip` is where one stands already, or -1. */
 static void arm(jvmtiEnv *jvmti, struct method *m, int skip) {
     if (m->armed || m->native)
         return;
     m->armed = 1;
-    for (int at = 0; at < m->length;) {
+    m->shallow = is_shallow(m);
+    for (int at = 0; at < (m->shallow ? 1 : m->length);) {
         int length = instruction_length(m->code, m->length, at);
         if (length <= 0)
             die("decoding bytecode", JVMTI_ERROR_INTERNAL);
@@ -211,7 +224,7 @@ static void JNICALL method_exit(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, j
             mismatch("exit", m, thread);
         } else {
             if (!m->native && top->last != NOTHING_EXECUTED) {
-                int thrown = !is_return(top->last);
+                int thrown = m->shallow ? by_exception : !is_return(top->last);
                 if (thrown)
                     top->node->thrown++;
                 if (trace != NULL)
@@ -292,6 +305,8 @@ static int parse(char *options) {
             *dot = 0;
             roots[root_count].class_name = strdup(option + 5);
             roots[root_count++].method = strdup(dot + 1);
+        } else if (strncmp(option, "shallow=", 8) == 0 && shallow_count < MAX_SHALLOW) {
+            shallow[shallow_count++] = strdup(option + 8);
         } else if (strncmp(option, "out=", 4) == 0) {
             out_path = strdup(option + 4);
         } else if (strncmp(option, "trace=", 6) == 0) {
@@ -309,8 +324,9 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
     (void)reserved;
     char *copy = strdup(options ? options : "");
     if (!parse(copy)) {
-        fprintf(stderr, "oracle: options are root=Class.method (up to %d), out=FILE, trace=FILE, debug; got '%s'\n", MAX_ROOTS,
-                options ? options : "");
+        fprintf(stderr,
+                "oracle: options are root=Class.method (up to %d), shallow=PREFIX (up to %d), out=FILE, trace=FILE, debug; got '%s'\n",
+                MAX_ROOTS, MAX_SHALLOW, options ? options : "");
         return JNI_ERR;
     }
     free(copy);

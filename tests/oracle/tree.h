@@ -15,8 +15,9 @@ struct method {
     unsigned char *pool; /* constant pool; NULL until a call of the method's is looked at */
     jint pool_length;
     int native;
-    int armed; /* breakpoints are set */
-    int root;  /* named by root= */
+    int armed;   /* breakpoints are set */
+    int root;    /* named by root= */
+    int shallow; /* its bytecodes are not counted */
     struct method *next;
 };
 

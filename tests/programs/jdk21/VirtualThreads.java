@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.locks.ReentrantLock;
 
 class VirtualThreads {
@@ -64,7 +65,14 @@ class VirtualThreads {
         return sum;
     }
 
+    /** Links what a future does when it is done. Linked by virtual threads at once, all carriers may wait for a monitor whose owner has none (seen on JDK 25). */
+    static void link() {
+        new FutureTask<>(() -> 0).run();
+        new FutureTask<>(() -> { throw new IllegalStateException(); }).run();
+    }
+
     public static void main(String[] args) throws InterruptedException {
+        link();
         System.out.println("VirtualThreads " + measured() + " " + shared);
     }
 }
