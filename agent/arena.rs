@@ -14,7 +14,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Where an arena is best: so low that its address fits an instruction's displacement, which saves compiled code a register and two instructions at
 /// each access. What it takes is address space that the JVM likes for its heap, but not the lowest 2 GB (HotSpot: `HeapBaseMinAddress`).
@@ -37,6 +37,8 @@ pub struct Arena {
     file: Option<File>,
     /// Bytes ready: of the whole from 0 (without the method table), and of the method table.
     ready: Mutex<Ready>,
+    /// Code in the JVM may know addresses in it.
+    exposed: AtomicBool,
 }
 
 struct Ready {
@@ -44,10 +46,12 @@ struct Ready {
     table: u64,
     /// The file could not grow: what is not ready yet is private memory.
     private: bool,
+    /// Nor could private memory be had.
+    full: bool,
 }
 
-// SAFETY: the mapping lives as long as the process; its words are only touched through atomics here, and the runtime and
-// readers expect races (abi).
+// SAFETY: the mapping lives as long as self; its words are only touched through atomics here, and the runtime and readers expect
+// races (abi).
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
@@ -80,8 +84,8 @@ impl Arena {
         };
         let base = map(LOW, libc::MAP_FIXED_NOREPLACE).or_else(|_| map(0, 0))?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let ready = Ready { chunks: abi::CHUNKS + first_step, table: 0, private: file.is_none() };
-        let arena = Arena { base, reserved, file, ready: Mutex::new(ready) };
+        let ready = Ready { chunks: abi::CHUNKS + first_step, table: 0, private: file.is_none(), full: false };
+        let arena = Arena { base, reserved, file, ready: Mutex::new(ready), exposed: AtomicBool::new(false) };
         faults::io("arena fallocate")?;
         arena.allocate(0, abi::METHODS)?;
         arena.allocate(abi::CHUNKS, first_step)?;
@@ -125,6 +129,11 @@ impl Arena {
         for node in [header::EARLY, abi::JUNK, abi::JUNK + abi::node::LEAF_BIAS] {
             put(node + abi::node::RECORD, (header::HIT / abi::UNIT) as u32);
         }
+    }
+
+    /// From here on its addresses are given to code in the JVM, and stay taken when the recording has ended.
+    pub fn expose(&self) {
+        self.exposed.store(true, Ordering::Release);
     }
 
     /// The address of its first byte.
@@ -224,6 +233,10 @@ impl Arena {
         if top + abi::RESERVE <= ready.chunks {
             return true;
         }
+        // Asked at every call that finds no room: it is not tried again for contexts.
+        if ready.full && !ready.private {
+            return false;
+        }
         let wanted = (ready.chunks + STEP).max(top + abi::RESERVE).min(self.reserved);
         let length = wanted - ready.chunks;
         if top + abi::RESERVE > wanted || !self.extend(&mut ready, |ready| ready.chunks, length, Arena::populate) {
@@ -261,12 +274,12 @@ impl Arena {
                 "shared memory is full ({error}): from here on contexts are kept in private memory; a profile will be written as \
                  usual, but not if the JVM is killed. Make room in /dev/shm, or bound the tree with depth= or recursion=fold"
             ));
-        } else {
+        } else if !std::mem::replace(&mut ready.full, true) {
             message(&format!(
                 "no more memory for calling contexts ({error}): new contexts are folded into overflow nodes. Make room in /dev/shm, \
                  or bound the tree with depth=, recursion=fold or max-memory="
             ));
-            // From here on the runtime folds without asking.
+            // From here on the runtime folds, and asks for nodes to fold into only.
             self.u64_at(header::SOFT_LIMIT).store(0, Ordering::Release);
         }
         ready.private
@@ -307,9 +320,14 @@ impl Arena {
 
 /// The recording has ended, but woven methods that are still active hold addresses of their nodes: what they write there must go
 /// somewhere. So the address space stays taken, as private memory that takes none until it is written, while the file's pages are freed.
-/// `crate::attach::retired` gives it back.
+/// `crate::attach::retired` gives it back. One that was never [exposed](Arena::expose) goes at once.
 impl Drop for Arena {
     fn drop(&mut self) {
+        if !*self.exposed.get_mut() {
+            // SAFETY: our own mapping, and nobody else has an address in it. If it cannot be unmapped, it stays, unused.
+            unsafe { libc::munmap(self.base.as_ptr().cast(), self.reserved as usize) };
+            return;
+        }
         if !self.make_private(0..self.reserved) {
             message("the memory of a recording that has ended cannot be given up: it stays taken as long as the JVM runs");
             // The pages of the file at least. A full file system would then end the process at a late write; there is no other way.
