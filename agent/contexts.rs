@@ -132,8 +132,13 @@ impl Slots {
 
     /// Empties the table, for an arena at this address. Nothing counts meanwhile.
     pub fn begin(&self, arena: u64) {
-        // SAFETY: the whole of our own mapping; it reads as zeros afterwards (madvise(2), private anonymous memory).
-        unsafe { libc::madvise(self.0.as_ptr().cast(), slot::TABLE as usize, libc::MADV_DONTNEED) };
+        // SAFETY: the whole of our own mapping, which nobody reads meanwhile; it reads as zeros afterwards (madvise(2), private anonymous memory). Pages
+        // that are locked (mlockall(2)) cannot be given back.
+        unsafe {
+            if libc::madvise(self.0.as_ptr().cast(), slot::TABLE as usize, libc::MADV_DONTNEED) != 0 {
+                self.0.write_bytes(0, slot::TABLE as usize);
+            }
+        }
         // A free slot with id 0 would be taken for that of a thread that has no id yet.
         self.at(0).store(u64::MAX, Ordering::Release);
         self.at(slot::NONE * slot::SIZE + slot::NODE).store(arena + abi::header::EARLY, Ordering::Release);

@@ -221,12 +221,17 @@ impl Agent {
     /// Begins a stretch that is left out.
     pub fn pause(&self, jni: Jni) -> Option<()> {
         let begin = |pauses: &Mutex<Stretches>, capture| {
-            lock(pauses).since.get_or_insert_with(|| Arc::new(capture));
+            let mut pauses = lock(pauses);
+            let first = pauses.since.is_none() && pauses.ended.is_empty() && pauses.before.is_none();
+            pauses.since.get_or_insert_with(|| Arc::new(capture));
+            first
         };
-        self.capture(jni, begin, |(), _| ()).map_err(|e| message(&format!("no pause: {e}"))).ok()?;
-        self.log.append(&Entry::Unattended(
-            "the program paused counting (cprof.CProf.pause): what ran in pauses is in these numbers",
-        ));
+        let first = self.capture(jni, begin, |first, _| first).map_err(|e| message(&format!("no pause: {e}"))).ok()?;
+        if first {
+            self.log.append(&Entry::Unattended(
+                "the program paused counting (cprof.CProf.pause): what ran in pauses is in these numbers",
+            ));
+        }
         Some(())
     }
 

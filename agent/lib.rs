@@ -199,8 +199,6 @@ pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _
     }
     // SAFETY: vm is the VM's.
     if let Err(why) = contained(|| unsafe { load(vm, options) }) {
-        // Events that are enabled already do nothing then.
-        Agent::set(None);
         message(&format!("{why}. The application runs on without being profiled"));
     }
     JNI_OK
@@ -243,7 +241,7 @@ unsafe fn text(options: *const c_char) -> String {
     unsafe { CStr::from_ptr(options) }.to_string_lossy().into_owned()
 }
 
-/// Sets everything up; nothing has been changed in the VM when it fails.
+/// Sets everything up; nothing has been changed in the VM when it fails, but for capabilities that were asked for.
 ///
 /// # Safety
 /// `vm` is the pointer the VM passed.
@@ -258,8 +256,12 @@ unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
     let (arena, log, directory) = recording(&options, pid, started)?;
     let left = directory.clone();
     let loaded = contained(|| begin(vm, jvmti, feature, options, (pid, started), (arena, log, directory)));
-    if let (Err(_), Some(directory)) = (&loaded, left) {
-        directory.remove();
+    if loaded.is_err() {
+        // Events that are enabled already do nothing then.
+        Agent::set(None);
+        // There is nothing more to be done with it.
+        let _ = jvmti.dispose();
+        left.iter().for_each(Directory::remove);
     }
     loaded
 }
@@ -280,14 +282,12 @@ fn begin(
     }
     log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
     hooks::add_capabilities(jvmti, feature)?;
-    for flags::Missing(what) in flags::set(vm, feature, !options.caches.is_empty())? {
-        log.append(&Entry::Warning(&what));
-    }
     let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, feature, None);
     if memory::is_short() {
         return Err(memory::NONE.to_owned());
     }
-    let growing = arena.clone();
+    let (growing, warned, with_caches) = (arena.clone(), log.clone(), !options.caches.is_empty());
+    arena.expose();
     Agent::set(Some(Arc::new(Agent {
         caches: Caches::new(arena.clone(), &options.caches),
         contexts,
@@ -307,6 +307,10 @@ fn begin(
         feature,
     })));
     hooks::enable(jvmti)?;
+    // The last thing that can fail: nobody would set them back.
+    for flags::Missing(what) in flags::set(vm, feature, with_caches)? {
+        warned.append(&Entry::Warning(&what));
+    }
     room::begin(&growing);
     weave_ahead(jvmti, feature);
     Ok(())
