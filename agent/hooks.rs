@@ -156,6 +156,9 @@ unsafe extern "C" fn class_file_load_hook(
                 *new_bytes = copy;
             }),
             Err(why) => {
+                if let Some(name) = name {
+                    agent.classes.not_woven(jni, loader, name);
+                }
                 agent.classes.left_alone(name.unwrap_or("(a class without a name)"), &why);
                 None
             }

@@ -97,6 +97,13 @@ impl Known {
     fn name(&mut self, loader: i64, name: &str, entry: EntryId) {
         self.by_name.entry(loader).or_default().insert(name.into(), entry);
     }
+
+    /// The frames of that class are none of woven code, whatever was entered before.
+    fn unname(&mut self, loader: i64, name: &str) {
+        if let Some(of_loader) = self.by_name.get_mut(&loader) {
+            of_loader.remove(name);
+        }
+    }
 }
 
 /// How a class comes to be woven.
@@ -217,7 +224,7 @@ impl Classes {
         {
             return woven;
         }
-        self.weave(jni, loader, bytes, if changed.is_null() { Coming::Loaded } else { Coming::Changed(changed) }).0
+        self.weave(jni, loader, name, bytes, if changed.is_null() { Coming::Loaded } else { Coming::Changed(changed) }).0
     }
 
     /// Whether a class was not woven when it was loaded because it is to be woven now.
@@ -227,7 +234,7 @@ impl Classes {
 
     /// A hidden class. Answers the bytes to use instead, and the entry to pass to [`Classes::defined_hidden`].
     pub fn weave_hidden(&self, jni: Jni, loader: jobject, bytes: &[u8]) -> (Option<Vec<u8>>, Option<EntryId>) {
-        self.weave(Some(jni), loader, bytes, Coming::Hidden)
+        self.weave(Some(jni), loader, None, bytes, Coming::Hidden)
     }
 
     /// How many hidden classes are being defined now that may have been woven: who weaves one has said so before, and says so when it is defined.
@@ -294,12 +301,14 @@ impl Classes {
         self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry)).ok()
     }
 
+    /// This loader's class of that name is not woven now, whatever it was before.
+    pub fn not_woven(&self, jni: Option<Jni>, loader: jobject, name: &str) {
+        let (tag, _) = self.loaders.tag_and_name(self.jvmti, jni, loader);
+        crate::lock(&self.known).unname(tag, name);
+    }
+
     /// The JVM gets a class as it was. `why`: what failed.
     pub fn left_alone(&self, name: &str, why: &str) {
-        // Its frames are none of woven code, whatever was entered before.
-        for of_loader in crate::lock(&self.known).by_name.values_mut() {
-            of_loader.remove(name);
-        }
         self.not_covered(name, why);
         if self.sight.is_none() && ESSENTIAL.contains(&name) && !self.gave_up.swap(true, Ordering::AcqRel) {
             self.ahead.end();
@@ -326,7 +335,15 @@ impl Classes {
         short
     }
 
-    fn weave(&self, jni: Option<Jni>, loader: jobject, bytes: &[u8], coming: Coming) -> (Option<Vec<u8>>, Option<EntryId>) {
+    /// `called`: as the VM calls the class, which may not be told by bytes that are damaged.
+    fn weave(
+        &self,
+        jni: Option<Jni>,
+        loader: jobject,
+        called: Option<&str>,
+        bytes: &[u8],
+        coming: Coming,
+    ) -> (Option<Vec<u8>>, Option<EntryId>) {
         if self.gave_up() {
             return (None, None);
         }
@@ -335,7 +352,10 @@ impl Classes {
             Ok(class) => class,
             Err(error) => {
                 // The VM reads it next and says what it thinks of it.
-                self.not_covered("(unreadable)", &format!("the class file cannot be read: {error}"));
+                self.not_covered(
+                    called.unwrap_or("(a class without a name)"),
+                    &format!("the class file cannot be read: {error}"),
+                );
                 return (None, None);
             }
         };
@@ -376,17 +396,22 @@ impl Classes {
             known.same.get(&key).map(|&entry| (entry, known.ids[entry as usize].to_vec()))
         };
         let (woven, entry) = match before {
-            Some((entry, ids)) => {
-                let woven = self.weave_again(&class, ids, &options);
-                (woven.unwrap_or_else(|why| self.stays(&name, &why)), entry)
+            Some((entry, ids)) => (self.weave_again(&class, ids, &options), entry),
+            None => {
+                let (woven, entry) = self.enter(self.prepare(&class, key, &loader, hidden, &options));
+                (Ok(woven), entry)
             }
-            None => self.enter(self.prepare(&class, key, &loader, hidden, &options)),
         };
+        if !hidden {
+            let mut known = crate::lock(&self.known);
+            match woven {
+                Ok(_) => known.name(tag, &name, entry),
+                Err(_) => known.unname(tag, &name),
+            }
+        }
+        let woven = woven.unwrap_or_else(|why| self.stays(&name, &why));
         if self.sight.is_some() && tag == 0 {
             self.note_intrinsic(&class, woven.as_ref());
-        }
-        if !hidden {
-            crate::lock(&self.known).name(tag, &name, entry);
         }
         // What has no seed any more is to have none where it is not woven either. (In a running JVM only what is woven is changed back.)
         let changed = changed(woven, class.bytes.len());

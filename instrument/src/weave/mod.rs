@@ -163,7 +163,7 @@ impl fmt::Display for SkipReason {
             Self::TooManyLocals => f.write_str("no room for more local variables where cprof needs them"),
             Self::StackTooDeep => f.write_str("no room for more on its operand stack"),
             Self::OverwritesThis => f.write_str("a constructor that overwrites `this` before super()"),
-            Self::NoId => f.write_str("more methods than cprof can number"),
+            Self::NoId => f.write_str("cprof has no number for it, or no room in memory for what it knows of methods"),
         }
     }
 }

@@ -134,7 +134,7 @@ impl Emitter<'_> {
         debug_assert!(self.out.len() - start <= ENTRY_LENGTH);
     }
 
-    /// Entry of a leaf; keeps the node's address only where there is more to count than the call.
+    /// Entry of a leaf; keeps the node's handle only where there is more to count than the call.
     pub(super) fn enter_leaf(&mut self, id: u32, root: bool, keep: bool) {
         self.push_int(id as i32); //                                            I
         self.invoke(if root { Call::LeafRoot } else { Call::Leaf }); //         J
