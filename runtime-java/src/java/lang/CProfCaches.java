@@ -126,7 +126,9 @@ final class CProfCaches {
         Unsafe u = unsafe;
         long r = CProfSlots.tree(u, t);
         int ref = r == 0 ? 0 : u.getInt(null, r + ROOT_LOG);
-        // A muted thread that never had a tree, or one that found no room for a log: the events go where nobody reads them.
+        // The stack ended while the thread got its tree, or there was no room then.
+        if (r != 0 && ref == 0 && newLog(u, r, 2 * LOG_SIZE) != 0) return at(u.getInt(null, r + ROOT_LOG)) + LOG_HEADER;
+        // A muted thread that never had a tree, or no room still: the events go where nobody reads them.
         if (ref == 0) {
             long junk = JUNK_NODE;
             return junk + ORIGIN + COUNTERS;
@@ -205,7 +207,8 @@ final class CProfCaches {
             log(u, t, EVENT_COLD);
             if (bound) simulate(u, t, r, at(log) + LOG_HEADER, CProfSlots.cache(u, t));
         }
-        u.putLong(null, r + ROOT_CACHE, CProfSlots.cache(u, t));
+        // Without a log the next thread's lease makes one.
+        u.putLong(null, r + ROOT_CACHE, caches == CACHES_LOGGED && log == 0 ? 0 : CProfSlots.cache(u, t));
         CProfSlots.setCache(u, t, 0);
     }
 }
