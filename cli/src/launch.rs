@@ -33,21 +33,21 @@ pub fn run(args: &Run) -> Result<ExitCode> {
         )));
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-    let out = args.out.replace("%t", &now.to_string());
+    let out = options::with_start(&args.out, now);
     // The agent would find out at the end of the run.
     output::has_place(Path::new(&out), Path::to_owned)?;
     // The agent's own line is replaced by the summary.
-    let mut options = agent::Options::quiet();
-    options.add("out", &out)?;
-    options.counting(&args.counting)?;
+    let mut given = agent::Options::quiet();
+    given.add("out", &out)?;
+    given.counting(&args.counting)?;
     if args.deterministic {
-        options.add("deterministic", "on")?;
+        given.add("deterministic", "on")?;
     }
-    options.check()?;
+    given.check()?;
     let mut option = OsString::from("-agentpath:");
     option.push(agent::find()?);
     option.push("=");
-    option.push(options.text());
+    option.push(given.text());
 
     // Handlers first: a signal that comes while the JVM is being started must reach it, not end us.
     let passed_on = signals::heeded(&[SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]);
@@ -71,7 +71,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     // The thread ends when its signals are closed; a panic in it has nothing to add to the program's result.
     let _ = forwarder.join();
 
-    let path = PathBuf::from(out.replace("%p", &pid.to_string()).replace("%%", "%"));
+    let path = options::out_path(Path::new(&out), pid, now);
     // Fails when nobody reads standard error; the exit code is the program's all the same.
     let _ = summarise(&path, pid, began, args.quiet);
     Ok(ExitCode::from(exit_code(status)))

@@ -13,6 +13,7 @@ use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
 use cprof_live::process::{Process, user_name};
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::thousands;
+use cprof_profile::options::literal;
 use cprof_profile::target::Library;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -44,7 +45,8 @@ pub fn attach(args: &Attach) -> Result<()> {
     let run = RunFacts { pid: args.pid, started_ms: now_ms(), ..RunFacts::default() };
     let out = output::absolute(&out_path(&args.out, &run))?;
     let mut options = Options::quiet();
-    options.add("out", out.to_str().context("the name of the file to write is no text that the JVM could be sent")?)?;
+    let name = out.to_str().context("the name of the file to write is no text that the JVM could be sent")?;
+    options.add("out", &literal(name))?;
     options.counting(&args.counting)?;
     // The JVM may see other files than this command does, in a container say: it looks a model's up itself.
     if !args.counting.target.as_deref().is_some_and(|target| Library.is_file(target)) {

@@ -176,6 +176,24 @@ pub fn out_path(pattern: &Path, pid: u32, start: u64) -> PathBuf {
     PathBuf::from(path)
 }
 
+/// The pattern that [`out_path`] makes this file of, whatever is in its name.
+pub fn literal(path: &str) -> String {
+    path.replace('%', "%%")
+}
+
+/// A pattern with the start of the recording filled in, for those who cannot know it otherwise.
+pub fn with_start(pattern: &str, start: u64) -> String {
+    let mut filled = String::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match (c, if c == '%' { chars.next() } else { None }) {
+            ('%', Some('t')) => filled.push_str(&start.to_string()),
+            (c, next) => filled.extend([c].into_iter().chain(next)),
+        }
+    }
+    filled
+}
+
 /// Where a profile of this name is written if it cannot be where it should: the working directory, and then that for temporary files.
 pub fn elsewhere(name: &Path) -> [PathBuf; 2] {
     [name.to_owned(), std::env::temp_dir().join(name)]
@@ -232,6 +250,15 @@ mod tests {
         let o = Options::parse("").unwrap();
         assert!(!o.quiet && !o.block && !o.sites && !o.fold && o.depth == 0 && o.max_memory.is_none());
         assert_eq!(out_path(&o.out, 7, 0), Path::new("cprof-7.cprof"));
+    }
+
+    #[test]
+    fn names_of_files_are_filled_in_once() {
+        for name in ["a%p.cprof", "a%%p", "%", "%%", "50%", "%t%", "%é"] {
+            assert_eq!(out_path(Path::new(&literal(name)), 7, 11), Path::new(name));
+            assert_eq!(out_path(Path::new(&with_start(name, 11)), 7, 99), out_path(Path::new(name), 7, 11), "{name}");
+        }
+        assert_eq!(with_start("%p-%t-%%t", 11), "%p-11-%%t");
     }
 
     #[test]
