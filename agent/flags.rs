@@ -190,7 +190,7 @@ impl Table {
     fn find_flag(&self, wanted: &str) -> Option<(*mut u8, *mut c_int)> {
         for i in 0..self.count {
             // SAFETY: the VM's table has `count` entries of `stride` bytes, with these fields at these offsets; the last entry
-            // has no name. Nothing else runs in Agent_OnLoad that reads or writes flags.
+            // has no name. Names, addresses and origins change in no running VM but through its own commands (`jcmd VM.set_flag`), one word at a time.
             unsafe {
                 let flag = self.flags.add(i * self.stride);
                 let name = *flag.add(self.name).cast::<*const c_char>();

@@ -1,6 +1,6 @@
 //! The agent in a JVM that runs already: it comes, answers commands, leaves, and may come back.
 //!
-//! Coming: everything is woven while counting is off, then one write switches it on. Leaving is the reverse. `docs/design.md` says what
+//! Coming: everything is woven while counting is off, then one write switches it on. Leaving is the reverse. `docs/attach-design.md` says what
 //! can be covered and why it is done this way. The rooms: [`request`], what is asked; [`session`], coming and leaving;
 //! [`runtime_classes`], [`natives`] and [`method_ids`], what is changed in the JVM; [`retransform`] and [`sight`], the way of loaded
 //! classes; [`frames`], what is active meanwhile; [`leftovers`] and [`retired`], what stays; [`notices`], what there is to say.
@@ -72,7 +72,6 @@ pub unsafe fn command(vm: *mut JavaVM, text: &str) -> bool {
 /// # Safety
 /// As for [`command`].
 unsafe fn run(vm: *mut JavaVM, command: Command, reply: &mut Reply) -> Result<(), String> {
-    // SAFETY: the caller's promise.
     faults::pass("command");
     memory::set_aside().map_err(|e| format!("no memory: {e}"))?;
     // SAFETY: the caller's promise.

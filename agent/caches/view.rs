@@ -16,7 +16,7 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     /// `no_reader` keeps those out who read misses. The caller is the only one who has a view of a core's nodes.
-    pub fn new(arena: &Arena, _no_reader: &'a RwLockReadGuard<'_, ()>) -> View<'a> {
+    pub fn new(arena: &'a Arena, _no_reader: &'a RwLockReadGuard<'_, ()>) -> View<'a> {
         View { base: arena.base() as *mut u8, len: arena.len(), _no_reader: PhantomData }
     }
 
@@ -26,7 +26,7 @@ impl<'a> View<'a> {
         if at + 4 > self.len || !at.is_multiple_of(4) {
             return None;
         }
-        // SAFETY: aligned, and inside the arena, which is never unmapped.
+        // SAFETY: aligned, and inside the arena, which is mapped as long as its caches are simulated.
         Some(unsafe { AtomicU32::from_ptr(self.base.add(at as usize).cast()) }.load(Ordering::Relaxed))
     }
 

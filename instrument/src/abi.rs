@@ -18,7 +18,7 @@ pub mod call {
     pub const ENTER: (&str, &str) = ("enter", "(JI)J");
     /// `enterRoot(p, mid)`: as `enter`, for a method named by `root=`.
     pub const ENTER_ROOT: (&str, &str) = ("enterRoot", "(JI)J");
-    /// `leaf(mid)`: as `enter` on the current node, publishing nothing; answers the biased address.
+    /// `leaf(mid)`: as `enter` on the current node, publishing nothing; answers the biased handle.
     pub const LEAF: (&str, &str) = ("leaf", "(I)J");
     /// `leafRoot(mid)`: as `leaf`, for a method named by `root=`.
     pub const LEAF_ROOT: (&str, &str) = ("leafRoot", "(I)J");
@@ -121,7 +121,7 @@ pub mod header {
     pub const FLAGS: u64 = 136;
     /// u32: depth= (0: unlimited)
     pub const DEPTH: u64 = 140;
-    /// u32: number of method ids handed out + 1
+    /// u32: 1 while there is no method; then the highest id handed out, less [`super::FIRST_METHOD`], + 2
     pub const METHOD_COUNT: u64 = 144;
     /// u64: max-nodes= (0: unlimited)
     pub const MAX_NODES: u64 = 152;

@@ -28,12 +28,14 @@ pub enum TakeError {
         path: PathBuf,
     },
     /// Its arena cannot be used.
-    #[error("cannot use the recording {path}: {error}")]
+    #[error("cannot use the recording {path}: {error}{}", written_by.as_ref().map(|by| format!(", cprof {by}")).unwrap_or_default())]
     Arena {
         /// The directory.
         path: PathBuf,
         /// Why.
         error: CaptureError,
+        /// If another version of cprof wrote it: which, as its class log says.
+        written_by: Option<String>,
     },
     /// Its class log cannot be used.
     #[error("cannot use the recording {path}: {error}")]
@@ -67,7 +69,11 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
         CaptureError::Magic { found: 0 } | CaptureError::Short { len: 0 } if recorded => {
             TakeError::Beginning { path: path.clone() }
         }
-        error => TakeError::Arena { path: path.clone(), error },
+        error => {
+            let other = matches!(error, CaptureError::Version { .. });
+            let written_by = recording.log().ok().filter(|_| other).and_then(|log| Origin::written_by(&Log::read(&log)));
+            TakeError::Arena { path: path.clone(), error, written_by }
+        }
     })?;
     let log = recording.log().map_err(fail)?;
     let partial = recording.is_partial().map_err(fail)?;

@@ -87,7 +87,9 @@ fn other_versions_and_other_files_are_named() {
     assert!(matches!(read(), TakeError::ClassLog { error: OriginError::Missing, .. }));
     let arena = OpenOptions::new().write(true).open(path.join("arena")).unwrap();
     arena.write_all_at(&(abi::LAYOUT_VERSION + 1).to_le_bytes(), header::VERSION).unwrap();
-    assert!(matches!(read(), TakeError::Arena { error: CaptureError::Version { .. }, .. }));
+    assert!(matches!(read(), TakeError::Arena { error: CaptureError::Version { .. }, written_by: None, .. }));
+    fs::write(path.join("classes"), log(LOG_VERSION + 1)).unwrap();
+    assert!(read().to_string().ends_with("use the cprof that recorded it, cprof 7.7"), "{}", read());
     arena.write_all_at(b"ELF!", 0).unwrap();
     assert!(matches!(read(), TakeError::Arena { error: CaptureError::Magic { .. }, .. }));
     assert!(read().to_string().contains(&path.display().to_string()), "the message names the place");

@@ -279,7 +279,7 @@ impl Work<'_> {
             None => {
                 let mixed = self.mixed.entry((parent as u32, by.sites[0].0)).or_default();
                 mixed.sites.clone_from(&by.sites);
-                mixed.calls += calls;
+                mixed.calls = mixed.calls.saturating_add(calls);
                 if entry_misses > 0 {
                     mixed.misses.push((entry_misses, words));
                 }
@@ -322,7 +322,7 @@ impl Work<'_> {
             for (bci, kind) in &mixed.sites {
                 let executed = rule.executions(&profile.methods[method as usize], self.rows.of(node), gone, *bci);
                 executions.push(executed);
-                kinds[*kind as usize] += executed;
+                kinds[*kind as usize] = kinds[*kind as usize].saturating_add(executed);
             }
             let calls_of = |kinds: &Kinds| kinds.iter().fold(0u64, |sum, n| sum.saturating_add(*n));
             let mut price = [0; InvokeKind::ALL.len()];

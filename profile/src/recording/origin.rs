@@ -48,11 +48,20 @@ impl Origin {
 
     /// The origin of a log of this version.
     pub fn of(log: &Log<'_>) -> Result<Origin, OriginError> {
-        let origin: Origin = log.origin.and_then(|text| serde_json::from_str(text).ok()).ok_or(OriginError::Missing)?;
+        let origin = Origin::of_any_version(log).ok_or(OriginError::Missing)?;
         if origin.log_version != LOG_VERSION {
             return Err(OriginError::Version { found: origin.log_version, written_by: origin.run.cprof_version });
         }
         Ok(origin)
+    }
+
+    /// Which version of cprof wrote a log, as far as it can be read.
+    pub fn written_by(log: &Log<'_>) -> Option<String> {
+        Some(Origin::of_any_version(log)?.run.cprof_version)
+    }
+
+    fn of_any_version(log: &Log<'_>) -> Option<Origin> {
+        serde_json::from_str(log.origin?).ok()
     }
 }
 
@@ -73,6 +82,9 @@ mod tests {
         let origin = Origin { log_version: LOG_VERSION, process_start: 11, run };
         assert_eq!(read(&origin.to_json()), Ok(origin.clone()));
         let later = Origin { log_version: LOG_VERSION + 1, ..origin };
+        let mut bytes = Vec::new();
+        encode(&Entry::Origin(&later.to_json()), &mut bytes);
+        assert_eq!(Origin::written_by(&Log::read(&bytes)), Some("9.9".into()));
         assert_eq!(read(&later.to_json()), Err(OriginError::Version { found: LOG_VERSION + 1, written_by: "9.9".into() }));
         assert_eq!(read("7"), Err(OriginError::Missing));
         assert_eq!(Origin::of(&Log::read(&[])), Err(OriginError::Missing));
