@@ -5,7 +5,7 @@
 //! an error and never a SIGBUS: the rest of the arena then becomes private memory of the JVM.
 
 use crate::{caches, faults, message};
-use cprof_instrument::abi::{self, flags, header, wanted};
+use cprof_instrument::abi::{self, flags, header, lessees, wanted};
 use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
 use cprof_profile::options::{Options, simulation};
 use cprof_profile::recording::Memory;
@@ -303,7 +303,7 @@ impl Arena {
 
     /// Whether a virtual thread has a tree now.
     pub fn has_virtual_threads(&self) -> bool {
-        const LEASED_TO_VIRTUAL: u32 = 1 | 8;
+        const LEASED_TO_VIRTUAL: u32 = lessees::LEASED | lessees::VIRTUAL_THREADS;
         let mut root = Memory::u32(self, header::TREES).unwrap_or(0);
         let mut left = Memory::u32(self, header::TREE_COUNT).unwrap_or(0);
         while root != 0 && left != 0 {

@@ -31,9 +31,9 @@ const ENDLESS: &[(&str, RangeInclusive<u32>)] = &[("LoopUnswitching", 21..=24)];
 /// that only calls itself), so that recursion which fitted before would not without more. The main thread's stack is the launcher's.
 const STACK_SIZE: (&str, isize, isize) = ("ThreadStackSize", 4, 1);
 
-/// C2 takes twice as long for a woven method, and spends it on methods that hardly ran: they have to be called more often now. With these
-/// factors javac of 249 files took, on JDK 25 and relative to javac alone, 2.99 times the CPU with three and older probes; then 2.78 with three, 2.57 with six and
-/// 2.49 with twelve (medians of three interleaved rounds). What is called for long is compiled all the same, but with twelve later than many programs last.
+/// C2 takes twice as long for a woven method, and spends it on methods that hardly ran: they have to be called more often now. javac of 249 files took, on JDK 25
+/// and relative to javac alone, 2.78 times the CPU with a factor of three, 2.57 with six and 2.49 with twelve (medians of three interleaved rounds). What is called for long is
+/// compiled all the same, but with twelve later than many programs last.
 const COMPILE_LESS: &[(&str, isize, isize)] =
     &[("Tier4InvocationThreshold", 6, 1), ("Tier4MinInvocationThreshold", 6, 1), ("Tier4CompileThreshold", 6, 1)];
 

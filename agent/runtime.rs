@@ -147,7 +147,7 @@ fn put(bytes: &mut [u8], tag: u8, old: &[u8], new: &[u8]) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cprof_instrument::abi::{event, header, kind, node, root, slot, wanted};
+    use cprof_instrument::abi::{departure, event, header, kind, lessees, node, root, slot, wanted};
 
     #[test]
     fn every_placeholder_is_replaced() {
@@ -242,6 +242,16 @@ mod tests {
             ("ROOT_LOG", root::LOG),
             ("ROOT_LOG_DONE", root::LOG_DONE),
             ("ROOT_SIZE", root::SIZE),
+            ("FLAG_OVERFLOW", abi::flags::OVERFLOW.into()),
+            ("LEASED", lessees::LEASED.into()),
+            ("SIMILAR_NAMES", lessees::SIMILAR_NAMES.into()),
+            ("ANY_NAMES", lessees::ANY_NAMES.into()),
+            ("VIRTUAL_THREADS", lessees::VIRTUAL_THREADS.into()),
+            ("DEPARTURE_WHERE", departure::WHERE),
+            ("DEPARTURE_NEXT", departure::NEXT),
+            ("DEPARTURE_COUNT", departure::COUNT),
+            ("DEPARTURE_SIZE", departure::SIZE),
+            ("DEPARTURE_CAUGHT", departure::CAUGHT.into()),
             ("CACHES_OFF", abi::caches::OFF.into()),
             ("CACHES_INLINE", abi::caches::INLINE.into()),
             ("CACHES_LOGGED", abi::caches::LOGGED.into()),

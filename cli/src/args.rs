@@ -75,7 +75,7 @@ pub enum Command {
     List(List),
     /// Load cprof into a running JVM, and count from now on or for a while
     Attach(Box<Attach>),
-    /// End counting in a JVM that cprof was attached to; its code is as it was before
+    /// End counting in a JVM that cprof was attached to, and restore its classes; what could not be restored is listed
     Detach(Detach),
     /// Write a profile of a JVM that is being recorded, now, without stopping it
     Snapshot(Snapshot),

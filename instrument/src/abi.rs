@@ -259,7 +259,7 @@ pub mod root {
     pub const NEXT_FREE: u64 = COUNTERS + 4;
     /// u32 reference of the label (the first lessee's name)
     pub const LABEL: u64 = COUNTERS + 8;
-    /// u32 flags: bit 0 leased now; bit 1 leased to several names that differ in digits only; bit 2 to any names; bit 3 virtual threads
+    /// u32: bits of [`super::lessees`]
     pub const FLAGS: u64 = COUNTERS + 12;
     /// u32 reference of the index table
     pub const INDEX: u64 = COUNTERS + 16;
@@ -294,6 +294,32 @@ pub mod root {
     pub const LOG_DONE: u64 = CACHE + 12;
     /// size of a root in bytes
     pub const SIZE: u64 = CACHE + 16;
+}
+
+/// What a root's flags say of the threads that have leased its tree.
+pub mod lessees {
+    /// One has it now.
+    pub const LEASED: u32 = 1;
+    /// Several had it, whose names differ in digits only.
+    pub const SIMILAR_NAMES: u32 = 2;
+    /// Several had it, whose names differ otherwise.
+    pub const ANY_NAMES: u32 = 4;
+    /// They are virtual.
+    pub const VIRTUAL_THREADS: u32 = 8;
+}
+
+/// A record of departures of one kind from one bytecode of a node, in front of older ones: u32 kind, then:
+pub mod departure {
+    /// u32: the bytecode index, and [`CAUGHT`]
+    pub const WHERE: u64 = 4;
+    /// Caught in the method; else thrown out of it.
+    pub const CAUGHT: u32 = 1 << 31;
+    /// u32 reference of the next older record, 0 none
+    pub const NEXT: u64 = 8;
+    /// u64: how many
+    pub const COUNT: u64 = 16;
+    /// size in bytes
+    pub const SIZE: u64 = 24;
 }
 
 /// How method caches are simulated.

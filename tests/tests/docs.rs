@@ -6,12 +6,13 @@
 //! ```` ```sh repository ```` is run where the sources are, with the page's own `app.cprof`.
 
 use cprof_tests::live::{Workers, recording};
-use cprof_tests::run::{Bench, benches};
+use cprof_tests::run::{Bench, on_every_jdk};
 use cprof_tests::{OrFail, build};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 /// Folders that commands refer to.
 const FOLDERS: [&str; 4] = ["examples", "targets", "tests", "scripts"];
@@ -167,18 +168,23 @@ fn the_commands_in_the_documentation_work() {
     let mut pages: Vec<PathBuf> = fs::read_dir(&docs).or_fail(docs.display()).flatten().map(|e| e.path()).collect();
     pages.retain(|p| p.extension().is_some_and(|e| e == "md"));
     pages.sort();
-    let benches = benches();
     for task in TASKS {
         assert!(pages.iter().any(|p| p.ends_with(task)), "docs/{task} is not there");
     }
-    for page in pages {
-        let blocks = blocks(&fs::read_to_string(&page).or_fail(page.display()));
-        let task = TASKS.iter().any(|t| page.ends_with(t));
-        assert!(!task || !blocks.is_empty(), "{} has no block fenced as sh", page.display());
-        if !blocks.is_empty() {
-            benches.iter().for_each(|bench| run(&page, &blocks, bench));
+    // They clean up what all killed JVMs have left.
+    let of_servers = Mutex::new(());
+    on_every_jdk(|bench| {
+        for page in &pages {
+            let blocks = blocks(&fs::read_to_string(page).or_fail(page.display()));
+            let task = TASKS.iter().any(|t| page.ends_with(t));
+            assert!(!task || !blocks.is_empty(), "{} has no block fenced as sh", page.display());
+            let alone = blocks.iter().any(|b| matches!(b.stage, Stage::Server | Stage::Attach | Stage::Killed));
+            let _one_at_a_time = alone.then(|| of_servers.lock());
+            if !blocks.is_empty() {
+                run(page, &blocks, bench);
+            }
         }
-    }
+    });
 }
 
 #[test]

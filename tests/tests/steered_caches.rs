@@ -49,10 +49,10 @@ fn expected(bench: &Bench, class_path: &str) -> [Trace; 3] {
 
 #[test]
 fn pauses_are_left_out_and_snapshots_end_where_they_are_taken() {
-    for bench in run::benches() {
+    run::on_every_jdk(|bench| {
         let directory = build::fresh(&format!("steered-caches-{}", bench.jdk.feature));
         let class_path = build::with_api(&bench.jdk);
-        let traces = expected(&bench, &class_path);
+        let traces = expected(bench, &class_path);
         let timing = Timing::read(1, 2);
         for caches in [&["4k/16"][..], &["512/4"], &CACHES, &["lru:512/4", "1k/4"]] {
             let files = ["snapshot.cprof", "end.cprof"].map(|name| Recording { file: directory.join(name) });
@@ -75,5 +75,5 @@ fn pauses_are_left_out_and_snapshots_end_where_they_are_taken() {
                 );
             }
         }
-    }
+    });
 }

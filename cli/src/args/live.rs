@@ -30,7 +30,8 @@ pub struct List {
   cprof attach 4711 --include 'com.acme.*'       weave the classes of one package only: a shorter pause
   cprof attach 4711 --agent /opt/libcprof.so     a JVM in a container, which sees the agent there
 
-The JVM stops for a moment while its loaded classes are woven; how long is printed, with what was covered and what was not.
+Classes are woven while the program runs; its threads stop for a moment per 1000 of them, and the longest stop is printed, with what was covered and what
+was not. A busy JVM is slow for some seconds afterwards, as it compiles everything anew (docs/servers.md).
 
 Exit code: 0; 1 when the JVM could not be attached to or the profile not be written; 2 for wrong options.
 

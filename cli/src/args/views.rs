@@ -21,8 +21,8 @@ pub struct Flamegraph {
     #[command(flatten)]
     pub part: Part,
     /// The file to write; - is standard output
-    #[arg(short, long, value_name = "FILE.svg")]
-    pub output: PathBuf,
+    #[arg(short = 'o', long = "out", alias = "output", value_name = "FILE.svg")]
+    pub out: PathBuf,
     /// Compare with this profile: widths are FILE's, colours the change
     #[arg(long, value_name = "BEFORE")]
     pub diff: Option<PathBuf>,
@@ -59,13 +59,13 @@ pub struct Html {
     #[command(flatten)]
     pub part: Part,
     /// The file to write; - is standard output
-    #[arg(short, long, value_name = "FILE.html")]
-    pub output: PathBuf,
+    #[arg(short = 'o', long = "out", alias = "output", value_name = "FILE.html")]
+    pub out: PathBuf,
     /// Compare with this profile
     #[arg(long, value_name = "BEFORE")]
     pub diff: Option<PathBuf>,
-    /// Where the program's source files are; may be given several times
-    #[arg(long, value_name = "DIR")]
+    /// Where the program's source files are: a directory, a JDK's src.zip or a -sources.jar; may be given several times
+    #[arg(long, value_name = "DIR|ZIP")]
     pub source: Vec<PathBuf>,
     /// The heading [default: the main class]
     #[arg(long)]

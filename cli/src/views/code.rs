@@ -123,7 +123,7 @@ fn add_sources(loaded: &Loaded, args: &Html, codes: &mut BTreeMap<u32, Code>, no
         let key = (package.to_owned(), class.source_file.clone());
         if !files.contains_key(&key) {
             let found = sources.find(&class.name, &class.source_file)?;
-            output::spares(&args.output, found.iter().map(|source| &source.file))?;
+            output::spares(&args.out, found.iter().map(|source| &source.file))?;
             files.insert(key.clone(), found);
         }
         let lines = || code.rows.iter().map(|row| row.1).filter(|&line| line > 0);

@@ -17,9 +17,9 @@ const BYTECODES: &str = "bytecodes";
 
 /// Draws the picture.
 pub fn flamegraph(args: &Flamegraph) -> Result<()> {
-    output::spares(&args.output, [&args.part.file].into_iter().chain(&args.diff))?;
-    let mut after = Loaded::new(&args.part, &args.on, &args.output)?;
-    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on, &args.output)).transpose()?;
+    output::spares(&args.out, [&args.part.file].into_iter().chain(&args.diff))?;
+    let mut after = Loaded::new(&args.part, &args.on, &args.out)?;
+    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on, &args.out)).transpose()?;
     let asked = args.metric.as_deref();
     let (metric_after, metric_before) = match both(&after, before.as_ref(), asked) {
         Err(why) if asked.is_none() => {
@@ -33,7 +33,7 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
         let drawn = loaded.processors.iter().filter(|on| on.column() == metric_after.name);
         drawn.for_each(|on| Notes::of(slice::from_ref(on)).tell(&loaded.view.file));
     }
-    let progress = Progress::start(format!("drawing {}", args.output.display()));
+    let progress = Progress::start(format!("drawing {}", args.out.display()));
     // Call sites are not told apart: a flame graph is of methods.
     let mut forest = Forest::new(false);
     let places_after = forest.add(&after.view.symbols, &after.view.tree);
@@ -53,11 +53,11 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     let title = args.title.clone().unwrap_or_else(|| after.title());
     let picture =
         Picture { title: &title, about: &about, metric: &metric_after.name, reverse: args.reverse, min_width: args.min_width };
-    let mut out = Output::create(&args.output)?;
+    let mut out = Output::create(&args.out)?;
     let drawn = svg::write(&picture, &contexts, Costs { after: &own_after, before: own_before.as_ref() }, &mut out);
-    drawn.with_context(|| output::cannot(&args.output))?;
+    drawn.with_context(|| output::cannot(&args.out))?;
     drop(progress);
-    written(&args.output, out, &metric_after.name)
+    written(&args.out, out, &metric_after.name)
 }
 
 /// The metric of that name, or the one that says most of `after`, in both profiles.

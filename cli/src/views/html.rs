@@ -21,13 +21,13 @@ const MOST_LABELS: usize = 100;
 /// Writes the page.
 pub fn html(args: &Html) -> Result<()> {
     // Of sources in directories, those that are read are known when they are found.
-    output::spares(&args.output, [&args.part.file].into_iter().chain(&args.diff).chain(&args.source))?;
-    let mut after = Loaded::new(&args.part, &args.on, &args.output)?;
+    output::spares(&args.out, [&args.part.file].into_iter().chain(&args.diff).chain(&args.source))?;
+    let mut after = Loaded::new(&args.part, &args.on, &args.out)?;
     // The page is made of trees of its own, one for each label.
     after.view.forget_tree();
-    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on, &args.output)).transpose()?;
+    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on, &args.out)).transpose()?;
     before.iter_mut().for_each(|b| b.view.forget_tree());
-    let progress = Progress::start(format!("writing {}", args.output.display()));
+    let progress = Progress::start(format!("writing {}", args.out.display()));
     let mut facts = facts(&after, before.as_ref(), args);
     let common = common(&after, before.as_ref(), &mut facts.notes);
     facts.metric =
@@ -40,10 +40,10 @@ pub fn html(args: &Html) -> Result<()> {
         add(&mut page, Side::Before, before, &common, &mut facts.notes);
     }
     codes(&after, args, &mut facts.notes)?.into_iter().for_each(|code| page.add_code(code));
-    let mut out = Output::create(&args.output)?;
-    page.write(&facts, &mut out).with_context(|| output::cannot(&args.output))?;
+    let mut out = Output::create(&args.out)?;
+    page.write(&facts, &mut out).with_context(|| output::cannot(&args.out))?;
     drop(progress);
-    written(&args.output, out, &format!("{} contexts", thousands(after.view.totals.contexts)))
+    written(&args.out, out, &format!("{} contexts", thousands(after.view.totals.contexts)))
 }
 
 fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {

@@ -7,7 +7,7 @@ use crate::code::text;
 use crate::file::{self, WriteError};
 use crate::flow::{Block, Edge, EdgeKind, Flow};
 use crate::leb128;
-use crate::model::{Class, Counters, Departure, Gap, Method, Nodes, Profile, RunFacts, Thread, special};
+use crate::model::{Class, Counters, Departure, Gap, Method, Nodes, Profile, RunFacts, special};
 use crate::names::counted;
 use cprof_instrument::Planner;
 use cprof_instrument::abi::{flags, kind};
@@ -118,14 +118,7 @@ impl<'a> Assembly<'_, 'a> {
             at = row.end;
             new_index[old] = OUTSIDE;
             if let Some(tree) = trees.next_if(|t| t.first_node as usize == old) {
-                self.profile.threads.push(Thread {
-                    name: tree.name,
-                    similar_names: tree.flags & 2 != 0,
-                    other_names: tree.flags & 4 != 0,
-                    virtual_threads: tree.flags & 8 != 0,
-                    leases: tree.leases,
-                    first_node: kept as u32,
-                });
+                self.profile.threads.push(tree.into_thread(kept as u32));
             }
             let (method, parent) = match capture.what[old] {
                 kind::ROOT => (special::ROOT, kept as u32),

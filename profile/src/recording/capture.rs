@@ -9,8 +9,8 @@ use super::places::Places;
 use super::rows::{Reading, Rows, Unpacked};
 use super::stacks::{self, Stack};
 use crate::cache::{CacheKind, CacheSpec, Scope};
-use crate::model::{DepartureKind, Misses};
-use cprof_instrument::abi::{self, flags, header, kind, node, root};
+use crate::model::{DepartureKind, Misses, Thread};
+use cprof_instrument::abi::{self, departure, flags, header, kind, lessees, node, root};
 use std::time::Duration;
 use thiserror::Error;
 
@@ -54,12 +54,27 @@ pub struct CapturedTree {
     pub first_node: u32,
     /// The first thread's name.
     pub name: String,
-    /// Bits of `abi::root::FLAGS`.
+    /// Bits of `abi::lessees`.
     pub flags: u32,
     /// How many threads.
     pub leases: u32,
     pub(super) overflow: u32,
     pub(super) outside: u32,
+}
+
+impl CapturedTree {
+    /// The threads that grew it, with its root at this node.
+    pub(super) fn into_thread(self, first_node: u32) -> Thread {
+        let flagged = |bit| self.flags & bit != 0;
+        Thread {
+            similar_names: flagged(lessees::SIMILAR_NAMES),
+            other_names: flagged(lessees::ANY_NAMES),
+            virtual_threads: flagged(lessees::VIRTUAL_THREADS),
+            leases: self.leases,
+            name: self.name,
+            first_node,
+        }
+    }
 }
 
 /// A place and manner of departure.
@@ -74,8 +89,8 @@ pub struct Where {
 impl Where {
     /// As a departure record has it: in the highest bit whether it was caught.
     fn of(place: u32) -> Where {
-        let kind = if place >> 31 == 1 { DepartureKind::Caught } else { DepartureKind::Thrown };
-        Where { bci: place & 0x7FFF_FFFF, kind }
+        let kind = if place & departure::CAUGHT != 0 { DepartureKind::Caught } else { DepartureKind::Thrown };
+        Where { bci: place & !departure::CAUGHT, kind }
     }
 }
 
@@ -374,14 +389,14 @@ impl Scan<'_> {
                 return None;
             }
             // A record belongs to one node: there are no more than fit into the memory, whatever damaged lists say.
-            if self.capture.departures.len() as u64 > self.mem.len() / 24 {
+            if self.capture.departures.len() as u64 > self.mem.len() / departure::SIZE {
                 return None;
             }
-            let place = self.mem.u32(at + 4)?;
-            let count = self.mem.u64(at + 16)? as i64;
+            let place = self.mem.u32(at + departure::WHERE)?;
+            let count = self.mem.u64(at + departure::COUNT)? as i64;
             self.capture.departures.push((index, Where::of(place), count));
             // Newest first, at falling addresses: a list that does not fall is damaged, and might have no end.
-            let next = self.mem.u32(at + 8)?;
+            let next = self.mem.u32(at + departure::NEXT)?;
             if next >= reference {
                 return None;
             }

@@ -6,7 +6,7 @@ use super::log::Log;
 use super::rows::Reading;
 use crate::flow::Flow;
 use crate::measure::Rule;
-use crate::model::{Level, Thread};
+use crate::model::Level;
 use crate::names::{parameters, stable};
 use crate::target::Bytecodes;
 use cprof_instrument::Planner;
@@ -157,15 +157,7 @@ impl Look {
     /// A tree's name, as in reports.
     pub fn thread(&self, tree: u32) -> String {
         let tree = &self.capture.trees[tree as usize];
-        let thread = Thread {
-            name: tree.name.clone(),
-            similar_names: tree.flags & 2 != 0,
-            other_names: tree.flags & 4 != 0,
-            virtual_threads: tree.flags & 8 != 0,
-            leases: tree.leases,
-            first_node: tree.first_node,
-        };
-        thread.label()
+        tree.clone().into_thread(tree.first_node).label()
     }
 
     /// How many threads have used a tree.
