@@ -1,6 +1,7 @@
 //! Every class on its way into the VM: woven, numbered, and entered in the class log.
 
 mod kept;
+mod known;
 mod leave;
 mod loaders;
 mod prepare;
@@ -15,7 +16,7 @@ use crate::colours::Colours;
 use crate::jni::Jni;
 use crate::jvmti::Jvmti;
 use crate::policy::Policy;
-use crate::{faults, intrinsics, memory, message, runtime, seeds};
+use crate::{faults, memory, message, runtime, seeds};
 use cprof_instrument::Level;
 use cprof_instrument::classfile::ClassFile;
 use cprof_instrument::weave::{self, Woven};
@@ -23,9 +24,9 @@ use cprof_profile::options::Options;
 use cprof_profile::recording::log::Entry;
 use jni_sys::{jclass, jobject};
 use kept::{Comes, Kept};
+use known::Known;
 use loaders::{APP_LOADER, Loaders, PLATFORM_LOADER};
-use prepare::{Key, Prepared, changed};
-use rustc_hash::{FxHashMap, FxHashSet};
+use prepare::{Prepared, changed};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -76,34 +77,6 @@ pub struct Classes {
     gave_up: AtomicBool,
     /// It has been said that there is no memory for weaving.
     short: AtomicBool,
-}
-
-#[derive(Default)]
-struct Known {
-    /// By entry: the places in the class file of the methods that were woven, and their ids.
-    ids: Vec<Box<[(u16, u32)]>>,
-    /// Woven classes that the VM has not taken.
-    refused: FxHashSet<EntryId>,
-    /// Classes that were woven.
-    same: FxHashMap<Key, EntryId>,
-    /// By loader's tag (0: boot) and name: for frames.
-    by_name: FxHashMap<i64, FxHashMap<Box<str>, EntryId>>,
-    /// In a running JVM: methods that were woven in classes with intrinsic ones, as name and descriptor.
-    intrinsic: FxHashMap<Box<str>, Vec<(String, String)>>,
-}
-
-impl Known {
-    /// A class of this loader was entered.
-    fn name(&mut self, loader: i64, name: &str, entry: EntryId) {
-        self.by_name.entry(loader).or_default().insert(name.into(), entry);
-    }
-
-    /// The frames of that class are none of woven code, whatever was entered before.
-    fn unname(&mut self, loader: i64, name: &str) {
-        if let Some(of_loader) = self.by_name.get_mut(&loader) {
-            of_loader.remove(name);
-        }
-    }
 }
 
 /// How a class comes to be woven.
@@ -301,12 +274,6 @@ impl Classes {
         self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry)).ok()
     }
 
-    /// This loader's class of that name is not woven now, whatever it was before.
-    pub fn not_woven(&self, jni: Option<Jni>, loader: jobject, name: &str) {
-        let (tag, _) = self.loaders.tag_and_name(self.jvmti, jni, loader);
-        crate::lock(&self.known).unname(tag, name);
-    }
-
     /// The JVM gets a class as it was. `why`: what failed.
     pub fn left_alone(&self, name: &str, why: &str) {
         self.not_covered(name, why);
@@ -472,43 +439,6 @@ impl Classes {
         (woven, id)
     }
 
-    /// Keeps which methods of a class lost their intrinsics' bodies to weaving.
-    fn note_intrinsic(&self, class: &ClassFile<'_>, woven: Option<&Woven>) {
-        let Some(woven) = woven.filter(|_| intrinsics::may_have(class.bytes)) else { return };
-        let of = |m: &weave::WovenMethod| {
-            let method = &class.methods[usize::from(m.index)];
-            (method.name_str().into_owned(), method.descriptor_str().into_owned())
-        };
-        crate::lock(&self.known).intrinsic.insert(Box::from(&*class.name_str()), woven.methods.iter().map(of).collect());
-    }
-
-    /// The woven methods of a class with intrinsic ones, as name and descriptor; `None` for any other class.
-    pub fn intrinsic(&self, name: &str) -> Option<Vec<(String, String)>> {
-        crate::lock(&self.known).intrinsic.get(name).cloned()
-    }
-
-    /// How many classes and methods count.
-    pub fn covered(&self) -> (usize, usize) {
-        let known = crate::lock(&self.known);
-        let woven = known.ids.iter().zip(0..).filter(|(ids, entry)| !ids.is_empty() && !known.refused.contains(entry));
-        woven.fold((0, 0), |(classes, methods), (ids, _)| (classes + 1, methods + ids.len()))
-    }
-
-    /// Whether a loaded class counts.
-    pub fn is_woven(&self, class: jclass) -> bool {
-        self.entry_of(class).is_some_and(|entry| !crate::lock(&self.known).ids[entry as usize].is_empty())
-    }
-
-    /// Whether a class is a hidden one that was woven.
-    pub fn is_woven_hidden(&self, class: jclass) -> bool {
-        self.jvmti.tag(class).is_ok_and(|tag| tag >= FIRST_CLASS_TAG) && self.is_woven(class)
-    }
-
-    /// Whether a loaded class is that of the public API, which the agent replaces.
-    pub fn is_api(&self, class: jclass) -> bool {
-        self.jvmti.class_name(class).is_some_and(|name| name == runtime::API_NAME)
-    }
-
     /// The classes that are not covered, and why.
     pub fn gaps(&self) -> Vec<(String, String)> {
         crate::lock(&self.gaps).iter().cloned().collect()
@@ -519,22 +449,5 @@ impl Classes {
         if crate::lock(&self.gaps).insert((name.to_owned(), reason.to_owned())) {
             self.log.append(&Entry::NotCovered { name, reason });
         }
-    }
-
-    /// The entry of a loaded class, if it is in the log.
-    pub fn entry_of(&self, class: jclass) -> Option<EntryId> {
-        let tag = self.jvmti.tag(class).ok()?;
-        if tag >= FIRST_CLASS_TAG {
-            return EntryId::try_from(tag - FIRST_CLASS_TAG).ok();
-        }
-        let (tag, name) = self.key_of(class)?;
-        crate::lock(&self.known).by_name.get(&tag)?.get(&*name).copied()
-    }
-
-    /// The tag of a class's loader, and its name.
-    fn key_of(&self, class: jclass) -> Option<(i64, String)> {
-        let loader = self.jvmti.class_loader(class).ok()?;
-        let tag = if loader.is_null() { 0 } else { self.jvmti.tag(loader).ok().filter(|&tag| tag != 0)? };
-        Some((tag, self.jvmti.class_name(class)?))
     }
 }

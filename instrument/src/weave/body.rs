@@ -135,18 +135,8 @@ impl Body {
         let precise = design.level == Level::Precise;
         let mut emit = Emitter { out, constants, locals: design.locals() };
 
-        if design.treatment.starts_counting {
-            emit.invoke(Call::Start);
-        }
-        let mut known = None;
-        if publishes {
-            emit.enter(design.id, design.treatment.root);
-            let first = if precise { first_throwing(graph) } else { 0 };
-            emit.set_where(first, None);
-            known = Some(first);
-        } else {
-            emit.enter_leaf(design.id, design.treatment.root, design.keeps_node());
-        }
+        // What `w` holds, where that is known.
+        let mut known = entry(&mut emit, source);
         *entry_end = emit.out.len() as u32;
         if source.frame_at_0 && design.keeps_node() {
             // The stack maps after entry and at bytecode 0 need two positions.
@@ -165,29 +155,8 @@ impl Body {
                 if counters.fall_in != NONE {
                     emit.count(counters.fall_in);
                 }
-                let pads = placement.pads_before(block);
                 let falls = marks & mark::CUT_OFF == 0;
-                if !pads.is_empty() && falls {
-                    jump(emit.out, jumps, op::GOTO, false, None, block, graph.exit());
-                }
-                let last_pad = pads.end;
-                for p in pads {
-                    let pad = &mut placement.pads[p];
-                    pad.position = emit.out.len() as u32;
-                    let pad = *pad;
-                    if let Some(to) = pad.detour {
-                        let counting = placement.counting_pad(pad.from, to).map(|p| p as u32);
-                        jump(emit.out, jumps, op::GOTO_W, true, counting, to, pad.from);
-                        continue;
-                    }
-                    if pad.from == graph.exit() && publishes {
-                        emit.caught();
-                    }
-                    emit.count(pad.counter);
-                    if p + 1 < last_pad {
-                        jump(emit.out, jumps, op::GOTO, false, None, block, graph.exit());
-                    }
-                }
+                landing_pads(&mut emit, jumps, source, placement, block, falls);
                 if !(falls && placement.incoming[block as usize] == 1) {
                     known = None;
                 }
@@ -307,6 +276,57 @@ impl Body {
         let mut places: Vec<u32> = (0..graph.exit()).filter(is_reachable).collect();
         places.sort_by_key(|&b| (at(b) - i64::from(to)).abs());
         places.into_iter().find(suits)
+    }
+}
+
+/// The entry sequence; answers what `w` holds after it, if there is one.
+fn entry(emit: &mut Emitter<'_>, source: &Source<'_, '_>) -> Option<u32> {
+    let design = &source.design;
+    if design.treatment.starts_counting {
+        emit.invoke(Call::Start);
+    }
+    if design.leaf {
+        emit.enter_leaf(design.id, design.treatment.root, design.keeps_node());
+        return None;
+    }
+    emit.enter(design.id, design.treatment.root);
+    let first = if design.level == Level::Precise { first_throwing(source.graph) } else { 0 };
+    emit.set_where(first, None);
+    Some(first)
+}
+
+/// The landing pads in front of a block, with a way around them if control `falls` into it.
+fn landing_pads(
+    emit: &mut Emitter<'_>,
+    jumps: &mut Vec<Jump>,
+    source: &Source<'_, '_>,
+    placement: &mut Placement,
+    block: u32,
+    falls: bool,
+) {
+    let pads = placement.pads_before(block);
+    let around = source.graph.exit();
+    if !pads.is_empty() && falls {
+        jump(emit.out, jumps, op::GOTO, false, None, block, around);
+    }
+    let last_pad = pads.end;
+    for p in pads {
+        let pad = &mut placement.pads[p];
+        pad.position = emit.out.len() as u32;
+        let pad = *pad;
+        if let Some(to) = pad.detour {
+            let counting = placement.counting_pad(pad.from, to).map(|p| p as u32);
+            jump(emit.out, jumps, op::GOTO_W, true, counting, to, pad.from);
+            continue;
+        }
+        // Control comes from no block: an exception is caught.
+        if pad.from == source.graph.exit() && !source.design.leaf {
+            emit.caught();
+        }
+        emit.count(pad.counter);
+        if p + 1 < last_pad {
+            jump(emit.out, jumps, op::GOTO, false, None, block, around);
+        }
     }
 }
 

@@ -1,0 +1,100 @@
+//! What is known of the classes that were woven: by entry in the log, and by loader and name.
+
+use super::prepare::Key;
+use super::{Classes, EntryId, FIRST_CLASS_TAG};
+use crate::jni::Jni;
+use crate::{intrinsics, lock, runtime};
+use cprof_instrument::classfile::ClassFile;
+use cprof_instrument::weave::{self, Woven};
+use jni_sys::{jclass, jobject};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+#[derive(Default)]
+pub(super) struct Known {
+    /// By entry: the places in the class file of the methods that were woven, and their ids.
+    pub(super) ids: Vec<Box<[(u16, u32)]>>,
+    /// Woven classes that the VM has not taken.
+    pub(super) refused: FxHashSet<EntryId>,
+    /// Classes that were woven.
+    pub(super) same: FxHashMap<Key, EntryId>,
+    /// By loader's tag (0: boot) and name: for frames.
+    pub(super) by_name: FxHashMap<i64, FxHashMap<Box<str>, EntryId>>,
+    /// In a running JVM: methods that were woven in classes with intrinsic ones, as name and descriptor.
+    intrinsic: FxHashMap<Box<str>, Vec<(String, String)>>,
+}
+
+impl Known {
+    /// A class of this loader was entered.
+    pub(super) fn name(&mut self, loader: i64, name: &str, entry: EntryId) {
+        self.by_name.entry(loader).or_default().insert(name.into(), entry);
+    }
+
+    /// The frames of that class are none of woven code, whatever was entered before.
+    pub(super) fn unname(&mut self, loader: i64, name: &str) {
+        if let Some(of_loader) = self.by_name.get_mut(&loader) {
+            of_loader.remove(name);
+        }
+    }
+}
+
+impl Classes {
+    /// This loader's class of that name is not woven now, whatever it was before.
+    pub fn not_woven(&self, jni: Option<Jni>, loader: jobject, name: &str) {
+        let (tag, _) = self.loaders.tag_and_name(self.jvmti, jni, loader);
+        lock(&self.known).unname(tag, name);
+    }
+
+    /// Keeps which methods of a class lost their intrinsics' bodies to weaving.
+    pub(super) fn note_intrinsic(&self, class: &ClassFile<'_>, woven: Option<&Woven>) {
+        let Some(woven) = woven.filter(|_| intrinsics::may_have(class.bytes)) else { return };
+        let of = |m: &weave::WovenMethod| {
+            let method = &class.methods[usize::from(m.index)];
+            (method.name_str().into_owned(), method.descriptor_str().into_owned())
+        };
+        lock(&self.known).intrinsic.insert(Box::from(&*class.name_str()), woven.methods.iter().map(of).collect());
+    }
+
+    /// The woven methods of a class with intrinsic ones, as name and descriptor; `None` for any other class.
+    pub fn intrinsic(&self, name: &str) -> Option<Vec<(String, String)>> {
+        lock(&self.known).intrinsic.get(name).cloned()
+    }
+
+    /// How many classes and methods count.
+    pub fn covered(&self) -> (usize, usize) {
+        let known = lock(&self.known);
+        let woven = known.ids.iter().zip(0..).filter(|(ids, entry)| !ids.is_empty() && !known.refused.contains(entry));
+        woven.fold((0, 0), |(classes, methods), (ids, _)| (classes + 1, methods + ids.len()))
+    }
+
+    /// Whether a loaded class counts.
+    pub fn is_woven(&self, class: jclass) -> bool {
+        self.entry_of(class).is_some_and(|entry| !lock(&self.known).ids[entry as usize].is_empty())
+    }
+
+    /// Whether a class is a hidden one that was woven.
+    pub fn is_woven_hidden(&self, class: jclass) -> bool {
+        self.jvmti.tag(class).is_ok_and(|tag| tag >= FIRST_CLASS_TAG) && self.is_woven(class)
+    }
+
+    /// Whether a loaded class is that of the public API, which the agent replaces.
+    pub fn is_api(&self, class: jclass) -> bool {
+        self.jvmti.class_name(class).is_some_and(|name| name == runtime::API_NAME)
+    }
+
+    /// The entry of a loaded class, if it is in the log.
+    pub fn entry_of(&self, class: jclass) -> Option<EntryId> {
+        let tag = self.jvmti.tag(class).ok()?;
+        if tag >= FIRST_CLASS_TAG {
+            return EntryId::try_from(tag - FIRST_CLASS_TAG).ok();
+        }
+        let (tag, name) = self.key_of(class)?;
+        lock(&self.known).by_name.get(&tag)?.get(&*name).copied()
+    }
+
+    /// The tag of a class's loader, and its name.
+    pub(super) fn key_of(&self, class: jclass) -> Option<(i64, String)> {
+        let loader = self.jvmti.class_loader(class).ok()?;
+        let tag = if loader.is_null() { 0 } else { self.jvmti.tag(loader).ok().filter(|&tag| tag != 0)? };
+        Some((tag, self.jvmti.class_name(class)?))
+    }
+}
