@@ -286,9 +286,8 @@ fn begin(
     if memory::is_short() {
         return Err(memory::NONE.to_owned());
     }
-    let (growing, warned, with_caches) = (arena.clone(), log.clone(), !options.caches.is_empty());
     arena.expose();
-    Agent::set(Some(Arc::new(Agent {
+    let agent = Arc::new(Agent {
         caches: Caches::new(arena.clone(), &options.caches),
         contexts,
         attached: None,
@@ -305,13 +304,14 @@ fn begin(
         pid,
         started,
         feature,
-    })));
+    });
+    Agent::set(Some(agent.clone()));
     hooks::enable(jvmti)?;
     // The last thing that can fail: nobody would set them back.
-    for flags::Missing(what) in flags::set(vm, feature, with_caches)? {
-        warned.append(&Entry::Warning(&what));
+    for flags::Missing(what) in flags::set(vm, feature, !agent.options.caches.is_empty())? {
+        agent.log.append(&Entry::Warning(&what));
     }
-    room::begin(&growing);
+    room::begin(&agent.arena);
     weave_ahead(jvmti, feature);
     Ok(())
 }

@@ -70,8 +70,8 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
             TakeError::Beginning { path: path.clone() }
         }
         error => {
-            let other = matches!(error, CaptureError::Version { .. });
-            let written_by = recording.log().ok().filter(|_| other).and_then(|log| Origin::written_by(&Log::read(&log)));
+            let log = matches!(error, CaptureError::Version { .. }).then(|| recording.log().ok()).flatten();
+            let written_by = log.and_then(|log| Origin::written_by(&Log::read(&log)));
             TakeError::Arena { path: path.clone(), error, written_by }
         }
     })?;

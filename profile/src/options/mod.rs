@@ -159,21 +159,29 @@ impl Options {
 
 /// The file to write: `%p` is the process, `%t` the start of its recording in seconds since 1970, `%%` a percent sign.
 pub fn out_path(pattern: &Path, pid: u32, start: u64) -> PathBuf {
-    let mut path = String::new();
-    let text = pattern.to_string_lossy();
-    let mut chars = text.chars();
+    let value = |letter| match letter {
+        'p' => Some(pid.to_string()),
+        't' => Some(start.to_string()),
+        '%' => Some('%'.to_string()),
+        _ => None,
+    };
+    PathBuf::from(filled(&pattern.to_string_lossy(), value))
+}
+
+/// A pattern with the values of letters behind a percent sign in their places; what has none stays as it is.
+fn filled(pattern: &str, value: impl Fn(char) -> Option<String>) -> String {
+    let mut filled = String::new();
+    let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
-        match c {
-            '%' => match chars.next() {
-                Some('p') => path.push_str(&pid.to_string()),
-                Some('t') => path.push_str(&start.to_string()),
-                Some('%') | None => path.push('%'),
-                Some(other) => path.extend(['%', other]),
+        match (c, if c == '%' { chars.next() } else { None }) {
+            ('%', Some(letter)) => match value(letter) {
+                Some(value) => filled.push_str(&value),
+                None => filled.extend(['%', letter]),
             },
-            c => path.push(c),
+            _ => filled.push(c),
         }
     }
-    PathBuf::from(path)
+    filled
 }
 
 /// The pattern that [`out_path`] makes this file of, whatever is in its name.
@@ -183,15 +191,7 @@ pub fn literal(path: &str) -> String {
 
 /// A pattern with the start of the recording filled in, for those who cannot know it otherwise.
 pub fn with_start(pattern: &str, start: u64) -> String {
-    let mut filled = String::new();
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        match (c, if c == '%' { chars.next() } else { None }) {
-            ('%', Some('t')) => filled.push_str(&start.to_string()),
-            (c, next) => filled.extend([c].into_iter().chain(next)),
-        }
-    }
-    filled
+    filled(pattern, |letter| (letter == 't').then(|| start.to_string()))
 }
 
 /// Where a profile of this name is written if it cannot be where it should: the working directory, and then that for temporary files.

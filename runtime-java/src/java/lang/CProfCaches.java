@@ -126,10 +126,11 @@ final class CProfCaches {
         Unsafe u = unsafe;
         long r = CProfSlots.tree(u, t);
         int ref = r == 0 ? 0 : u.getInt(null, r + ROOT_LOG);
-        // The stack ended while the thread got its tree, or there was no room then.
-        if (r != 0 && ref == 0 && newLog(u, r, 2 * LOG_SIZE) != 0) return at(u.getInt(null, r + ROOT_LOG)) + LOG_HEADER;
-        // A muted thread that never had a tree, or no room still: the events go where nobody reads them.
         if (ref == 0) {
+            // The stack ended while the thread got its tree, or there was no room then.
+            long made = r == 0 ? 0 : newLog(u, r, 2 * LOG_SIZE);
+            if (made != 0) return made + LOG_HEADER;
+            // A muted thread that never had a tree, or no room still: the events go where nobody reads them.
             long junk = JUNK_NODE;
             return junk + ORIGIN + COUNTERS;
         }
