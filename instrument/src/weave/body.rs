@@ -1,9 +1,10 @@
 //! The new code of a method: the program's instructions with the injected ones between them, and where everything went.
 
 use super::SkipReason;
+use super::layout::Layout;
 use super::placement::{NONE, Placement};
 use super::pool::NewConstants;
-use super::sequences::{Call, Emitter, Locals, local};
+use super::sequences::{Call, Emitter, local};
 use super::{Options, Treatment};
 use crate::classfile::instructions::{Instruction, Instructions};
 use crate::classfile::opcode::op;
@@ -19,22 +20,7 @@ pub(super) struct Design {
     pub(super) leaf: bool,
     pub(super) level: Level,
     pub(super) treatment: Treatment,
-    /// The injected locals stand here; the program's, from this index on, move up.
-    pub(super) insert_at: u16,
-    /// By how much they move.
-    pub(super) shift: u16,
-}
-
-impl Design {
-    /// Whether `n` is kept in a local.
-    pub(super) fn keeps_node(&self) -> bool {
-        self.shift > 0
-    }
-
-    fn locals(&self) -> Locals {
-        let first = self.insert_at;
-        Locals { n: first, p: first.saturating_add(2), w: first.saturating_add(4) }
-    }
+    pub(super) layout: Layout,
 }
 
 /// A jump whose offset is filled in when all positions are known.
@@ -133,12 +119,12 @@ impl Body {
         }
         let publishes = !design.leaf;
         let precise = design.level == Level::Precise;
-        let mut emit = Emitter { out, constants, locals: design.locals() };
+        let mut emit = Emitter { out, constants, locals: design.layout.locals() };
 
         // What `w` holds, where that is known.
         let mut known = entry(&mut emit, source);
         *entry_end = emit.out.len() as u32;
-        if source.frame_at_0 && design.keeps_node() {
+        if source.frame_at_0 && design.layout.keeps_node() {
             // The stack maps after entry and at bytecode 0 need two positions.
             emit.out.push(op::NOP);
         }
@@ -286,7 +272,7 @@ fn entry(emit: &mut Emitter<'_>, source: &Source<'_, '_>) -> Option<u32> {
         emit.invoke(Call::Start);
     }
     if design.leaf {
-        emit.enter_leaf(design.id, design.treatment.root, design.keeps_node());
+        emit.enter_leaf(design.id, design.treatment.root, design.layout.keeps_node());
         return None;
     }
     emit.enter(design.id, design.treatment.root);
@@ -397,11 +383,11 @@ fn copy(
             }
         }
         _ => match i.local() {
-            Some(index) if index >= source.design.insert_at && source.design.shift > 0 => {
-                // (A local beyond max_locals is the JVM's to refuse.)
-                copy_local(out, i, index.saturating_add(source.design.shift));
-            }
-            _ => out.extend_from_slice(i.bytes),
+            Some(index) => match source.design.layout.moved(index) {
+                same if same == index => out.extend_from_slice(i.bytes),
+                moved => copy_local(out, i, moved),
+            },
+            None => out.extend_from_slice(i.bytes),
         },
     }
 }

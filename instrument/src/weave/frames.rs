@@ -5,10 +5,11 @@
 //! they are but for their distances. Only where a map's locals end before that place must it be written out in full.
 
 use super::body::Body;
+use super::layout::Layout;
 use super::placement::Placement;
 use super::pool::NewConstants;
 use crate::classfile::descriptor::parameters;
-use crate::classfile::{ClassFile, Cursor, Error, Method, access};
+use crate::classfile::{ClassFile, Code, Cursor, Error, Method, access};
 use crate::flow::{Graph, mark};
 
 /// Verification types (JVMS §4.7.4).
@@ -62,11 +63,7 @@ pub(super) struct Around<'f, 'a> {
     pub(super) graph: &'f Graph,
     pub(super) body: &'f Body,
     pub(super) placement: &'f Placement,
-    /// Slot where the injected locals stand, slots of the parameters.
-    pub(super) insert_at: u16,
-    pub(super) parameter_slots: u16,
-    /// Slots of the injected locals: 0, 2 (the node), or 5.
-    pub(super) shift: u16,
+    pub(super) layout: Layout,
 }
 
 /// An entry of the original table.
@@ -145,7 +142,7 @@ impl<'a> Frames<'a> {
         let arrival = around.body.arrival[bci];
         let mut first = true;
         let mut full = !self.change_carries_over(entry, slots_before, around);
-        if full && straddles(&self.locals, around.insert_at) {
+        if full && straddles(&self.locals, around.layout.insert_at) {
             // Nothing stores such a value, so that no control arrives here; but the code there is verified, too.
             return Err(Error::new(at, "unreachable code with a long or double half in the parameters' place"));
         }
@@ -189,8 +186,8 @@ impl<'a> Frames<'a> {
     fn change_carries_over(&self, entry: &Entry, slots_before: u16, around: &Around<'_, '_>) -> bool {
         match entry.change {
             0 => entry.kind != FULL,
-            1.. => slots_before >= around.insert_at,
-            _ => slots(&self.locals) >= around.insert_at,
+            1.. => slots_before >= around.layout.insert_at,
+            _ => slots(&self.locals) >= around.layout.insert_at,
         }
     }
 
@@ -268,12 +265,12 @@ impl<'a> Frames<'a> {
 
     /// The frames that add our locals: of the gap up to them at the very start, of themselves behind the entry.
     fn entry_frames(&mut self, around: &Around<'_, '_>) {
-        let gap = around.insert_at - around.parameter_slots;
+        let gap = around.layout.insert_at - around.layout.parameter_slots;
         if gap > 0 {
             self.begin(0, SAME_EXTENDED + gap as u8);
             self.out.extend(std::iter::repeat_n(item::TOP, gap as usize));
         }
-        match around.shift {
+        match around.layout.shift {
             0 => {}
             2 => {
                 self.begin(around.body.entry_end, SAME_EXTENDED + 1);
@@ -290,7 +287,7 @@ impl<'a> Frames<'a> {
     fn handler_frames(&mut self, around: &Around<'_, '_>, constants: &mut NewConstants) {
         for (uninitialised, position) in around.body.handlers.iter().enumerate() {
             let Some(position) = *position else { continue };
-            let below = around.insert_at;
+            let below = around.layout.insert_at;
             self.begin(position, FULL);
             self.out.extend_from_slice(&(below + 3).to_be_bytes());
             for slot in 0..below {
@@ -344,7 +341,7 @@ impl<'a> Frames<'a> {
     }
 
     fn full(&mut self, position: u32, locals: &[Type], stack: &[Type], around: &Around<'_, 'a>, constants: &mut NewConstants) {
-        let ours: &[Type] = match around.shift {
+        let ours: &[Type] = match around.layout.shift {
             0 => &[],
             2 => &[Type::LONG],
             _ => &[Type::LONG, Type::LONG, Type::INTEGER],
@@ -354,7 +351,7 @@ impl<'a> Frames<'a> {
         self.out.extend_from_slice(&[0, 0]);
         let (mut count, mut slot) = (0u16, 0u16);
         let mut rest = locals.iter();
-        while slot < around.insert_at {
+        while slot < around.layout.insert_at {
             let local = rest.next().copied().unwrap_or(Type::TOP);
             self.put(local, around, constants);
             (count, slot) = (count + 1, slot + local.slots());
@@ -441,14 +438,18 @@ fn straddles(locals: &[Type], boundary: u16) -> bool {
     slot > boundary
 }
 
-/// Slots of the parameters, `this` included; `None` if the descriptor is malformed or they are more than 255.
-pub(super) fn parameter_slots(method: &Method<'_>) -> Option<u16> {
-    let mut slots = u16::from(method.access & access::STATIC == 0);
-    for parameter in parameters(method.descriptor) {
-        slots += if matches!(parameter?, b"J" | b"D") { 2 } else { 1 };
-        if slots > 255 {
-            return None;
-        }
+/// The content of a method's StackMapTable, and where it is in the class file.
+pub(super) fn original<'a>(class: &ClassFile<'a>, code: &Code<'a>) -> Option<(usize, &'a [u8])> {
+    let mut attributes = code.attributes();
+    let found = attributes.find(|&(name, ..)| class.pool.utf8(name).is_ok_and(|name| name == b"StackMapTable"));
+    found.map(|(_, at, content)| (at, content))
+}
+
+/// Whether a StackMapTable's first entry is for bytecode 0.
+pub(super) fn start_at_0(content: &[u8]) -> bool {
+    match *content {
+        [_, _, 0 | SAME_LOCALS_1, ..] => true,
+        [_, _, kind, high, low, ..] if kind >= SAME_LOCALS_1_EXTENDED => high == 0 && low == 0,
+        _ => false,
     }
-    Some(slots)
 }

@@ -1,12 +1,15 @@
 //! Inserting: from a class file and its plans to the class file that counts itself.
 //!
 //! Append-only: new constants go behind the old ones, so that whatever code movement does not touch is copied byte for
-//! byte. Per method: [`placement`] decides where counters go, [`body`] writes the code, [`frames`] and [`tables`] bring
-//! the attributes along. [`sequences`] holds the injected bytecode itself.
+//! byte. Per method: [`layout`] makes room for our locals, [`placement`] decides where counters go, [`body`] writes the code,
+//! [`frames`] and [`tables`] bring the attributes along, [`method_info`] puts them together. [`sequences`] holds the injected
+//! bytecode itself.
 
 mod body;
 mod forwarders;
 mod frames;
+mod layout;
+mod method_info;
 mod placement;
 mod pool;
 mod sequences;
@@ -18,8 +21,10 @@ use std::fmt;
 
 use body::{Body, Design, Source};
 use frames::{Around, Frames};
+use layout::Layout;
 use placement::{BlockCounters, Placement};
 use pool::NewConstants;
+use tables::Moved;
 
 use crate::abi;
 use crate::classfile::instructions::{Instruction, Instructions};
@@ -262,41 +267,21 @@ impl Weaver {
         self.planner.plan(class, method, code)?;
         let Planner { graph, edges, counters, .. } = &self.planner;
         let (graph, counters) = (graph, *counters);
-        let parameter_slots =
-            frames::parameter_slots(method).ok_or(Error::new(method.span.0, "a malformed method descriptor"))?;
-        // A long or double stored to the last slot below ours would reach into them.
-        let mut insert_at = parameter_slots;
-        while insert_at > 0 && graph.wide_stores.contains(&(insert_at - 1)) {
-            insert_at += 1;
-        }
+        let layout = Layout::new(method, code, graph, counters)?;
         let leaf = graph.leaf;
-        let shift = match (leaf, counters) {
-            (true, ..=1) => 0,
-            (true, _) => 2,
-            (false, _) => 5,
-        };
-        let max_locals = code.max_locals.max(insert_at).checked_add(shift).ok_or(SkipReason::TooManyLocals)?;
-        if insert_at - parameter_slots > 3 {
-            return Err(SkipReason::TooManyLocals);
-        }
-        let max_stack = code.max_stack.checked_add(sequences::EXTRA_STACK).ok_or(SkipReason::StackTooDeep)?;
-        let room = Room { max_stack: max_stack.max(sequences::LEAST_STACK), max_locals };
         let uninitialised = graph.blocks.iter().any(|b| b.uninitialised);
         if uninitialised && graph.stores_this {
             return Err(SkipReason::OverwritesThis);
         }
-        let original_frames = code
-            .attributes()
-            .find(|&(name, ..)| class.pool.utf8(name).is_ok_and(|name| name == b"StackMapTable"))
-            .map(|(_, at, content)| (at, content));
+        let original_frames = frames::original(class, code);
         let has_frames = class.major >= 50;
+        let frame_at_0 = has_frames && graph.marks[0] & mark::TARGET != 0
+            || original_frames.is_some_and(|(_, content)| frames::start_at_0(content));
         self.placement.place(graph, edges);
         let id = policy.id(method, counters, leaf).ok_or(SkipReason::NoId)?;
         let mut level = options.level;
         let design = loop {
-            let design = Design { id, leaf, level, treatment, insert_at, shift };
-            let frame_at_0 = has_frames && graph.marks[0] & mark::TARGET != 0
-                || original_frames.is_some_and(|(_, content)| starts_at_0(content));
+            let design = Design { id, leaf, level, treatment, layout };
             let source = Source { code, graph, design, options, frame_at_0 };
             match self.body.write(&source, &mut self.placement, &mut self.constants) {
                 Ok(()) => break design,
@@ -308,15 +293,15 @@ impl Weaver {
             }
         };
         let (body, placement) = (&self.body, &self.placement);
-        let around = Around { class, method, graph, body, placement, insert_at, parameter_slots, shift };
+        let around = Around { class, method, graph, body, placement, layout };
         if has_frames {
             frames.rewrite(original_frames, &around, &mut self.constants)?;
         } else {
             frames.out.clear();
         }
-        let moved = tables::Moved { graph, body, insert_at, shift };
-        let out = &mut self.methods;
-        write_method(out, class, method, code, &moved, placement, room, &frames.out, &mut self.constants)?;
+        let moved = Moved { graph, body, layout };
+        let source = method_info::Source { class, method, code, moved: &moved, placement, frames: &frames.out };
+        method_info::write(&mut self.methods, &source, &mut self.constants)?;
         let map = if options.maps { copied(code, graph, body, placement) } else { Vec::new() };
         Ok(WovenMethod { index: method.index, id, counters, leaf, level: design.level, map })
     }
@@ -356,149 +341,4 @@ fn copied(code: &Code<'_>, graph: &Graph, body: &Body, placement: &Placement) ->
         }
     }
     map
-}
-
-/// Whether a StackMapTable's first entry is for bytecode 0.
-fn starts_at_0(content: &[u8]) -> bool {
-    match *content {
-        [_, _, 0 | 64, ..] => true,
-        [_, _, kind, high, low, ..] if kind >= 247 => high == 0 && low == 0,
-        _ => false,
-    }
-}
-
-/// What a frame of the woven method needs.
-#[derive(Clone, Copy)]
-struct Room {
-    max_stack: u16,
-    max_locals: u16,
-}
-
-/// Writes the `method_info`, with its new Code attribute.
-#[allow(clippy::too_many_arguments, reason = "one thing each, all of them parts of one method")]
-fn write_method<'a>(
-    out: &mut Vec<u8>,
-    class: &ClassFile<'a>,
-    method: &Method<'a>,
-    code: &Code<'a>,
-    moved: &tables::Moved<'_>,
-    placement: &Placement,
-    room: Room,
-    frames: &[u8],
-    constants: &mut NewConstants,
-) -> Result<(), SkipReason> {
-    let Some((content_at, content)) = method.code else { return Ok(()) };
-    out.extend_from_slice(&class.bytes[method.span.0..content_at - 4]);
-    let length_at = out.len();
-    out.extend_from_slice(&[0; 4]);
-    let body = moved.body;
-    out.extend_from_slice(&room.max_stack.to_be_bytes());
-    out.extend_from_slice(&room.max_locals.to_be_bytes());
-    out.extend_from_slice(&(body.out.len() as u32).to_be_bytes());
-    out.extend_from_slice(&body.out);
-    write_handlers(out, code, moved, placement)?;
-    write_code_attributes(out, class, code, moved, frames, constants)?;
-    let length = (out.len() - length_at - 4) as u32;
-    out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
-    out.extend_from_slice(&class.bytes[content_at + content.len()..method.span.1]);
-    Ok(())
-}
-
-/// The exception table: the program's rows, then ours, so that the program's handlers come first.
-fn write_handlers(
-    out: &mut Vec<u8>,
-    code: &Code<'_>,
-    moved: &tables::Moved<'_>,
-    placement: &Placement,
-) -> Result<(), SkipReason> {
-    let (body, graph) = (moved.body, moved.graph);
-    let rows = code.handlers().len() + body.covered.len();
-    out.extend_from_slice(&u16::try_from(rows).map_err(|_| SkipReason::TooLarge)?.to_be_bytes());
-    let mut row = |start: u32, end: u32, target: u32, catch_type: u16| {
-        for value in [start as u16, end as u16, target as u16, catch_type] {
-            out.extend_from_slice(&value.to_be_bytes());
-        }
-    };
-    for handler in code.handlers() {
-        // A range covers what was injected inside it and in front of its first instruction, but nothing behind its last:
-        // the compilers' pattern for monitors stays balanced, without which HotSpot does not compile the method.
-        let block = graph.block_at(u32::from(handler.target));
-        let pad = placement.counting_pad(graph.exit(), block);
-        let target = pad.map_or(body.arrival[handler.target as usize], |p| placement.pads[p].position);
-        let (start, end) = (body.behind[handler.start as usize], body.behind[handler.end as usize]);
-        row(start, end, target, handler.catch_type);
-    }
-    for covered in &body.covered {
-        let target = body.handlers[usize::from(covered.uninitialised)].unwrap_or(0);
-        row(covered.start, covered.end, target, 0);
-    }
-    Ok(())
-}
-
-fn write_code_attributes(
-    out: &mut Vec<u8>,
-    class: &ClassFile<'_>,
-    code: &Code<'_>,
-    moved: &tables::Moved<'_>,
-    frames: &[u8],
-    constants: &mut NewConstants,
-) -> Result<(), SkipReason> {
-    let count_at = out.len();
-    out.extend_from_slice(&[0, 0]);
-    let mut count = 0u16;
-    let mut frames_name = None;
-    let is_variables = |name: u16| class.pool.utf8(name).is_ok_and(|text| text == b"LocalVariableTable");
-    let variables: Vec<_> = code.attributes().filter(|&(name, ..)| is_variables(name)).map(|(.., content)| content).collect();
-    let mut tables_left = variables.len();
-    // HotSpot refuses such names in older classes (classFileParser.cpp, `verify_legal_field_name`).
-    let mut nameless = if class.major < 49 { Vec::new() } else { moved.nameless(&variables) };
-    for (name, at, content) in code.attributes() {
-        let text = class.pool.utf8(name)?;
-        if text == b"StackMapTable" {
-            frames_name = Some(name);
-            continue;
-        }
-        out.extend_from_slice(&name.to_be_bytes());
-        let length_at = out.len();
-        out.extend_from_slice(&[0; 4]);
-        match text {
-            b"LineNumberTable" => moved.lines(content, at, out)?,
-            b"LocalVariableTable" => {
-                let rows_at = out.len();
-                moved.variables(content, at, out)?;
-                tables_left -= 1;
-                let rows = u16::from_be_bytes([out[rows_at], out[rows_at + 1]]);
-                // The first row that fits is the one that is taken, so these come last.
-                if let Some(rows) = rows.checked_add(nameless.len() as u16).filter(|_| tables_left == 0) {
-                    out[rows_at..rows_at + 2].copy_from_slice(&rows.to_be_bytes());
-                    moved.former_names(&std::mem::take(&mut nameless), constants, out);
-                }
-            }
-            b"LocalVariableTypeTable" => moved.variables(content, at, out)?,
-            b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations" => {
-                moved.annotations(content, at, out)?;
-            }
-            // Nothing the JVM looks at (JVMS §4.7.1).
-            _ => out.extend_from_slice(content),
-        }
-        let length = (out.len() - length_at - 4) as u32;
-        out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
-        count += 1;
-    }
-    if !nameless.is_empty() {
-        out.extend_from_slice(&constants.shared("LocalVariableTable").to_be_bytes());
-        out.extend_from_slice(&(2 + 10 * nameless.len() as u32).to_be_bytes());
-        out.extend_from_slice(&(nameless.len() as u16).to_be_bytes());
-        moved.former_names(&nameless, constants, out);
-        count += 1;
-    }
-    if !frames.is_empty() {
-        let name = frames_name.unwrap_or_else(|| constants.shared("StackMapTable"));
-        out.extend_from_slice(&name.to_be_bytes());
-        out.extend_from_slice(&(frames.len() as u32).to_be_bytes());
-        out.extend_from_slice(frames);
-        count += 1;
-    }
-    out[count_at..count_at + 2].copy_from_slice(&count.to_be_bytes());
-    Ok(())
 }

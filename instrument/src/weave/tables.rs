@@ -1,6 +1,7 @@
 //! The attributes of a Code attribute that hold bytecode indices or local variables, moved with the code.
 
 use super::body::Body;
+use super::layout::Layout;
 use super::pool::NewConstants;
 use crate::classfile::{Cursor, Error, type_annotation_positions};
 use crate::flow::{Graph, Load, mark};
@@ -9,8 +10,7 @@ use crate::flow::{Graph, Load, mark};
 pub(super) struct Moved<'m> {
     pub(super) graph: &'m Graph,
     pub(super) body: &'m Body,
-    pub(super) insert_at: u16,
-    pub(super) shift: u16,
+    pub(super) layout: Layout,
 }
 
 impl Moved<'_> {
@@ -44,7 +44,7 @@ impl Moved<'_> {
     }
 
     fn local(&self, index: u16) -> [u8; 2] {
-        (if index >= self.insert_at { index.saturating_add(self.shift) } else { index }).to_be_bytes()
+        self.layout.moved(index).to_be_bytes()
     }
 
     /// LineNumberTable (JVMS §4.7.12).
@@ -78,10 +78,10 @@ impl Moved<'_> {
     /// is another one now.
     pub(super) fn nameless(&self, tables: &[&[u8]]) -> Vec<(u16, bool)> {
         let mut nameless: Vec<(u16, bool)> = Vec::new();
-        if self.shift == 0 {
+        if self.layout.shift == 0 {
             return nameless;
         }
-        for &Load { bci, local, reference } in self.graph.loads.iter().filter(|load| load.local >= self.insert_at) {
+        for &Load { bci, local, reference } in self.graph.loads.iter().filter(|load| load.local >= self.layout.insert_at) {
             let names = |row: &[u8; 10]| {
                 let u2 = |at: usize| u16::from_be_bytes([row[at], row[at + 1]]);
                 u2(8) == local && (u32::from(u2(0))..u32::from(u2(0)) + u32::from(u2(2))).contains(&bci)

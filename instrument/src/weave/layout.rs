@@ -1,0 +1,74 @@
+//! Where the injected locals stand among the program's, and what room a frame of the woven method has.
+
+use super::SkipReason;
+use super::sequences::{EXTRA_STACK, LEAST_STACK, Locals};
+use crate::classfile::descriptor::parameters;
+use crate::classfile::{Code, Error, Method, access};
+use crate::flow::Graph;
+
+/// Most slots between the parameters and ours: a stack map adds up to three locals to the one before (JVMS §4.7.4, append_frame).
+const WIDEST_GAP: u16 = 3;
+
+/// The frame of a woven method.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    /// Slots of the parameters, `this` included.
+    pub(super) parameter_slots: u16,
+    /// The injected locals stand here; the program's, from this index on, move up.
+    pub(super) insert_at: u16,
+    /// By how much they move. 0: there are none of ours; 2: the node; 5: all of [`Locals`].
+    pub(super) shift: u16,
+    pub(super) max_stack: u16,
+    pub(super) max_locals: u16,
+}
+
+impl Layout {
+    /// The layout for a method with so many counters, or why there is none.
+    pub(super) fn new(method: &Method<'_>, code: &Code<'_>, graph: &Graph, counters: u16) -> Result<Layout, SkipReason> {
+        let parameter_slots = parameter_slots(method).ok_or(Error::new(method.span.0, "a malformed method descriptor"))?;
+        // A long or double stored to the last slot below ours would reach into them.
+        let mut insert_at = parameter_slots;
+        while insert_at > 0 && graph.wide_stores.contains(&(insert_at - 1)) {
+            insert_at += 1;
+        }
+        let shift = match (graph.leaf, counters) {
+            (true, ..=1) => 0,
+            (true, _) => 2,
+            (false, _) => 5,
+        };
+        let max_locals = code.max_locals.max(insert_at).checked_add(shift).ok_or(SkipReason::TooManyLocals)?;
+        if insert_at - parameter_slots > WIDEST_GAP {
+            return Err(SkipReason::TooManyLocals);
+        }
+        let max_stack = code.max_stack.checked_add(EXTRA_STACK).ok_or(SkipReason::StackTooDeep)?.max(LEAST_STACK);
+        Ok(Layout { parameter_slots, insert_at, shift, max_stack, max_locals })
+    }
+
+    /// Whether `n` is kept in a local.
+    pub(super) fn keeps_node(&self) -> bool {
+        self.shift > 0
+    }
+
+    /// Ours, where the shift has room for them.
+    pub(super) fn locals(&self) -> Locals {
+        let first = self.insert_at;
+        Locals { n: first, p: first.saturating_add(2), w: first.saturating_add(4) }
+    }
+
+    /// Where a local of the program's is now. (One beyond max_locals is the JVM's to refuse.)
+    pub(super) fn moved(&self, local: u16) -> u16 {
+        if local >= self.insert_at { local.saturating_add(self.shift) } else { local }
+    }
+}
+
+/// `None` if the descriptor is malformed or they are more than 255.
+fn parameter_slots(method: &Method<'_>) -> Option<u16> {
+    let mut slots = u16::from(method.access & access::STATIC == 0);
+    for parameter in parameters(method.descriptor) {
+        slots += if matches!(parameter?, b"J" | b"D") { 2 } else { 1 };
+        if slots > 255 {
+            return None;
+        }
+    }
+    Some(slots)
+}
