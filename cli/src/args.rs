@@ -158,7 +158,7 @@ pub struct Counting {
     #[arg(long, value_name = "CACHE[+CACHE…]")]
     pub cache: Option<String>,
     /// Whose the method caches are: each thread has its own, as on a core of its own, or all threads share them
-    #[arg(long, value_name = "SCOPE", value_enum, requires = "cache")]
+    #[arg(long, value_name = "SCOPE", value_enum)]
     pub cache_scope: Option<CacheScope>,
 }
 
@@ -380,8 +380,12 @@ pub struct Explore {
 /// `NAME=NUMBER`.
 fn setting(text: &str) -> Result<(String, i64), String> {
     let (name, value) = text.split_once('=').ok_or("it takes NAME=NUMBER, as rws=3")?;
-    let value = value.trim().parse().map_err(|_| format!("{value:?} is no whole number"))?;
-    Ok((name.trim().to_owned(), value))
+    let (name, value) = (name.trim(), value.trim());
+    if name.is_empty() {
+        return Err("there is no name before the =; it takes NAME=NUMBER, as rws=3".to_owned());
+    }
+    let value = value.parse().map_err(|_| format!("{value:?} is no whole number of at most 64 bits"))?;
+    Ok((name.to_owned(), value))
 }
 
 /// Output formats.

@@ -2,7 +2,7 @@
 
 use crate::args::{Evaluating, Processors};
 use crate::output;
-use crate::report::processor::model;
+use crate::report::processor::{chosen_cache, model};
 use crate::report::view::View;
 use crate::style::Style;
 use crate::usage::Usage;
@@ -133,7 +133,7 @@ pub fn processors(view: &View, on: &Processors, out: &Path) -> Result<Vec<OnProc
     for model in models {
         let mut caches = if on.cache.is_empty() { view.profile.caches.clone() } else { on.cache.clone() };
         if caches.is_empty() {
-            caches.push(model.cache());
+            caches.push(chosen_cache(&view.profile, &model));
         }
         let mut seen = HashSet::new();
         for cache in caches.into_iter().filter(|cache| seen.insert(*cache)) {

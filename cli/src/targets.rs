@@ -87,13 +87,6 @@ fn show(model: &Model, out: &mut dyn Write, style: Style) -> Result<()> {
     writeln!(out, "{}", style.bold(&format!("{}: {}", model.name(), model.title)))?;
     writeln!(out, "accuracy: {}", model.accuracy)?;
     writeln!(out, "files: {}", model.files.join(", on top of "))?;
-    writeln!(out, "method cache: {}", model.cache())?;
-    if !model.parameters.is_empty() {
-        writeln!(out, "\n{}", style.bold("parameters"))?;
-        for (name, parameter) in &model.parameters {
-            writeln!(out, "  {name} = {}  {}", parameter.value, style.dim(&parameter.about))?;
-        }
-    }
     // Numbered, as the same source stands behind many costs.
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut order: Vec<String> = Vec::new();
@@ -104,8 +97,16 @@ fn show(model: &Model, out: &mut dyn Write, style: Style) -> Result<()> {
                 order.len()
             })
         };
-        sources.into_iter().map(number).map(|n| format!("[{n}]")).collect::<String>()
+        sources.into_iter().filter(|source| !source.is_empty()).map(number).map(|n| format!("[{n}]")).collect::<String>()
     };
+    writeln!(out, "method cache: {}  {}", model.cache(), style.dim(&notes(vec![&model.cache_source])))?;
+    if !model.parameters.is_empty() {
+        writeln!(out, "\n{}", style.bold("parameters"))?;
+        for (name, parameter) in &model.parameters {
+            let note = notes(vec![&parameter.source]);
+            writeln!(out, "  {name} = {}  {}", parameter.value, style.dim(format!("{} {note}", parameter.about).trim()))?;
+        }
+    }
     if model.load_formulas(false).next().is_some() {
         writeln!(out, "\n{}", style.bold("load time l of a method of n words"))?;
         for (miss, name) in [(false, "hit"), (true, "miss")] {

@@ -15,9 +15,14 @@ impl Profile {
 
     /// The same of a run that was given a target, and one or both of the caches.
     fn recorded_for(test: &str, target: &str, caches: &[&str]) -> Profile {
+        Profile::with(test, target, caches, "")
+    }
+
+    fn with(test: &str, target: &str, caches: &[&str], options: &str) -> Profile {
         let path = std::env::temp_dir().join(format!("cprof-processors-{test}-{}.cprof", std::process::id()));
         let mut profile = cprof_synthetic::demo().profile(&[]);
         profile.run.target = target.to_owned();
+        profile.run.options = options.to_owned();
         profile.caches = caches.iter().map(|cache| cache.parse().unwrap()).collect();
         let all = Misses { entry: vec![0, 1, 3, 0, 1, 1].into(), returns: vec![0, 0, 2, 0, 0, 1].into() };
         let fewer = Misses { entry: vec![0, 1, 1, 0, 0, 0].into(), returns: vec![0, 0, 1, 0, 0, 0].into() };
@@ -70,6 +75,22 @@ fn the_processor_of_the_recording_is_shown_unless_another_is_named() {
     let error = fails(&["report", gone.path()]);
     assert!(error.contains("gone.toml") && error.contains("--target bytecodes"), "{error}");
     assert!(prints(&["report", gone.path(), "--target", "bytecodes"]).contains("on bytecodes"));
+}
+
+#[test]
+fn a_recording_with_a_cache_that_needs_no_simulation_is_shown_with_it() {
+    for cache in ["ideal", "none"] {
+        let profile = Profile::with(&format!("fixed-{cache}"), "jop", &[], &format!("quiet,target=jop,cache={cache}"));
+        let as_named = prints(&["report", profile.path(), "--target", "jop", "--cache", cache]);
+        assert_eq!(prints(&["report", profile.path()]), as_named);
+        assert_eq!(prints(&["report", profile.path(), "--target", "jop"]), as_named);
+        let table = prints(&["export", profile.path(), "--format", "csv", "-o", "-"]);
+        assert!(table.contains(&format!("cycles[jop,{cache}]")), "{table}");
+    }
+    // Whoever wished for none, and simulated none.
+    let profile = Profile::with("nothing", "", &[], "quiet");
+    let refused = fails(&["report", profile.path(), "--target", "jop"]);
+    assert!(refused.contains("4k/16 was not simulated in this run, which simulated no method cache. Record"), "{refused}");
 }
 
 #[test]
@@ -173,6 +194,23 @@ fn explore() {
         let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);
         assert!(refused.contains(&format!("{}:{wrong}", matrix.display())), "{refused}");
     }
+    // Parameters by which something is divided, and the clock, have values that are never tried.
+    let mine = profile.0.with_extension("mine.toml");
+    let model = "base = \"jop\"\ntitle = \"t\"\naccuracy = \"coarse\"\n[sources]\nm = \"m\"\n[parameters]\nburst = { value = 4, source = \"m\" }\n\
+                 [load]\nsource = \"m\"\nhit = 2\nmiss = \"8 + 6 * ceildiv(n, burst)\"\n";
+    std::fs::write(&mine, model).unwrap();
+    let mine = mine.to_str().unwrap();
+    std::fs::write(&matrix, format!("targets = [\"{mine}\"]\n[set]\nburst = [2, 8]\nclock_mhz = [50]\n[base]\ntarget = \"{mine}\"\nset = {{ burst = 1 }}\n")).unwrap();
+    assert_eq!(
+        prints(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap(), "--format", "csv"]).lines().count(),
+        1 + 2 * 4
+    );
+    let shown = prints(&["targets", "show", mine]);
+    assert!(shown.contains("  burst = 4  [") && shown.contains("method cache: 4k/16  ["), "{shown}");
+    std::fs::write(&matrix, format!("targets = [\"{mine}\"]\n[set]\nburst = [0]\n")).unwrap();
+    let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);
+    assert!(refused.contains("burst = 0: division by zero"), "{refused}");
+    std::fs::remove_file(mine).unwrap();
     std::fs::remove_file(&matrix).unwrap();
     let default = prints(&["explore", profile.path()]);
     assert!(default.contains("jop-combined, 1k/4") && default.contains("jop, none") && default.contains("+0.0%"), "{default}");

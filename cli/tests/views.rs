@@ -53,14 +53,24 @@ fn what_only_one_profile_has_is_not_drawn_unasked() {
     let zeros = Amounts::zeros(on.nodes.len());
     on.caches = vec!["4k/16".parse().unwrap()];
     on.misses = vec![Misses { entry: zeros.clone(), returns: zeros }];
+    cprof_profile::file::write(&folder.path().join("on.cprof"), &on).unwrap();
     let draw = |arguments: &[&str]| {
-        cprof_profile::file::write(&folder.path().join("on.cprof"), &on).unwrap();
         cprof(folder.path(), &[&["flamegraph", "on.cprof", "--diff", "demo.cprof", "-o", "-"], arguments].concat())
     };
     let drawn = draw(&[]);
     let (picture, said) = (String::from_utf8_lossy(&drawn.stdout), String::from_utf8_lossy(&drawn.stderr));
     assert!(drawn.status.success() && said.contains("bytecodes are drawn: demo.cprof: "), "{said}");
     assert!(picture.contains("bytecodes"), "{said}");
+    // Cycles that both have, if not those with the processor's own cache.
+    let mut before = on.clone();
+    before.caches = vec!["1k/4".parse().unwrap()];
+    cprof_profile::file::write(&folder.path().join("1k.cprof"), &before).unwrap();
+    on.caches.push("1k/4".parse().unwrap());
+    on.misses.push(on.misses[0].clone());
+    cprof_profile::file::write(&folder.path().join("both.cprof"), &on).unwrap();
+    let drawn = cprof(folder.path(), &["flamegraph", "both.cprof", "--diff", "1k.cprof", "-o", "-"]);
+    let said = String::from_utf8_lossy(&drawn.stderr);
+    assert!(said.contains("cycles[jop,1k/4] are drawn: 1k.cprof: there is no metric cycles[jop,4k/16]"), "{said}");
     let refused = draw(&["--metric", "cycles[jop,4k/16]"]);
     assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
 }

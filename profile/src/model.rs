@@ -101,6 +101,12 @@ impl Profile {
 }
 
 impl RunFacts {
+    /// The first cache of `cache=` whose outcomes need no simulation: ideal, none. A recording for which only such were wished lists no caches.
+    pub fn fixed_cache(&self) -> Option<CacheSpec> {
+        let wished = self.options.split(',').filter_map(|option| option.strip_prefix("cache="));
+        wished.filter_map(|list| CacheSpec::list(list).ok()).flatten().find(CacheSpec::is_fixed)
+    }
+
     /// What decides which bytecodes are counted, as it was given: methods of `root=`, and the options `include=`, `exclude=` and `bba=` unless they
     /// say what holds anyway. Empty: everything, to the bytecode.
     pub fn counted(&self) -> Vec<&str> {

@@ -80,7 +80,7 @@ fn misses() {
     assert_eq!(more, [0, 3 * 19, 2 * 27, 0, 19, 27]);
 
     let refused = on(&profile, &jop(), &Options::default()).unwrap_err();
-    assert!(refused.contains("4k/16") && refused.contains("simulated none"), "{refused}");
+    assert!(refused.contains("4k/16") && refused.contains("simulated no method cache"), "{refused}");
     profile.caches = vec!["1k/4".parse().unwrap(), "4k/16".parse().unwrap()];
     let outcomes = Misses { entry: vec![0, 1, 2, 0, 1, 1].into(), returns: vec![0, 0, 1, 0, 0, 0].into() };
     profile.misses = vec![Misses { entry: vec![0; 6].into(), returns: vec![0; 6].into() }, outcomes];

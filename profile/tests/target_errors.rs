@@ -151,7 +151,21 @@ fn bases_by_path_and_in_circles() {
     let error = Library.load(&mine).unwrap_err().to_string();
     assert!(error.contains("go round in a circle") && error.contains(":1:8: "), "{error}");
     fs::write(&base, "base = \"base.toml\"\n").unwrap();
-    assert!(Library.load(&base).unwrap_err().to_string().contains("circle"));
+    let named = format!("circle: {base} → {}", fs::canonicalize(&base).unwrap().display());
+    let error = Library.load(&base).unwrap_err().to_string();
+    assert!(error.ends_with(&named), "{error}");
+    // Many, and none twice.
+    let overlay = |base: &str| format!("base = \"{base}\"\ntitle = \"t\"\naccuracy = \"coarse\"\n");
+    let chain = |length: u32| {
+        for n in 2..=length {
+            let base = if n < length { format!("c{}.toml", n + 1) } else { "jop".to_owned() };
+            files.write(&format!("c{n}.toml"), &overlay(&base));
+        }
+        files.write("c1.toml", &overlay("c2.toml"))
+    };
+    assert!(Library.load(&chain(32)).is_ok());
+    let error = Library.load(&chain(33)).unwrap_err().to_string();
+    assert!(error.contains("more than 32 bases on top of each other"), "{error}");
 }
 
 #[test]

@@ -33,7 +33,6 @@ struct Method<'a> {
     cycles: Option<u64>,
     rows: Vec<JsonRow<'a>>,
     blocks: Vec<JsonBlock>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     elsewhere: Vec<Elsewhere>,
     unexplained: i64,
 }
@@ -47,7 +46,6 @@ struct JsonRow<'a> {
     executions: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     cycles: Option<u64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     outcomes: Vec<JsonOutcome<'a>>,
 }
 

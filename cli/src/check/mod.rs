@@ -139,8 +139,12 @@ fn measured(view: &View, budgets: &[Budget], args: &Check, recorded: &str) -> Re
         let found = match processor_of(name).or((name == "cycles" && !recorded.is_empty()).then_some(recorded)) {
             Some(processor) => on_processor(view, processor, args).map(|on| {
                 notes.add(&on);
-                metrics.push(cycles(&view.tree, &on.name, on.cache, &on.nodes));
-                metrics.len() - 1
+                let column = on.column();
+                // Budgets may name one in several ways.
+                metrics.iter().position(|metric| metric.name == column).unwrap_or_else(|| {
+                    metrics.push(cycles(&view.tree, &on.name, on.cache, &on.nodes));
+                    metrics.len() - 1
+                })
             }),
             None => find(metrics.iter(), name).map_err(Into::into),
         };

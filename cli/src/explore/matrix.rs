@@ -95,8 +95,8 @@ impl Source<'_> {
         target: &Spanned<String>,
         mut parameters: impl Iterator<Item = &'a Spanned<String>>,
     ) -> Result<(), TargetError> {
-        let mut model = Library.load(target.get_ref()).map_err(|e| self.wrong(target, e))?;
-        parameters.try_for_each(|name| model.set([(name.get_ref().as_str(), 0)]).map_err(|e| self.wrong(name, e)))
+        let model = Library.load(target.get_ref()).map_err(|e| self.wrong(target, e))?;
+        parameters.try_for_each(|name| model.has(name.get_ref()).map_err(|e| self.wrong(name, e)))
     }
 
     /// All combinations, and the base.

@@ -45,11 +45,13 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
     Ok(Some(Evaluated { model, cache, notes: evaluation.notes, options }))
 }
 
-/// The model's own cache, if it was simulated in any scope.
+/// The model's own cache, if it was simulated in any scope; where none was, because the recording was to be with one like `ideal`, that.
 pub fn chosen_cache(profile: &Profile, model: &Model) -> CacheSpec {
     let wanted = model.cache();
     let same = |c: &&CacheSpec| (c.kind, c.size, c.blocks) == (wanted.kind, wanted.size, wanted.blocks);
-    profile.caches.iter().find(|c| **c == wanted).or_else(|| profile.caches.iter().find(same)).copied().unwrap_or(wanted)
+    let own = profile.caches.iter().find(|c| **c == wanted).or_else(|| profile.caches.iter().find(same)).copied();
+    let fixed = || profile.run.fixed_cache().filter(|_| profile.caches.is_empty());
+    own.or_else(fixed).unwrap_or(wanted)
 }
 
 /// Says which model wanted the cache.

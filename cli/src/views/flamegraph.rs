@@ -5,29 +5,21 @@ use crate::args::Flamegraph;
 use crate::metrics::{Notes, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result, anyhow};
 use cprof_compare::metric::find;
 use cprof_profile::metrics::Metric;
 use cprof_views::forest::Forest;
 use cprof_views::svg::{self, Costs, Picture};
 use std::slice;
 
-/// The metric of every profile.
-const BYTECODES: &str = "bytecodes";
-
 /// Draws the picture.
 pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     output::spares(&args.out, [&args.part.file].into_iter().chain(&args.diff))?;
     let mut after = Loaded::new(&args.part, &args.on, &args.out)?;
     let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on, &args.out)).transpose()?;
-    let asked = args.metric.as_deref();
-    let (metric_after, metric_before) = match both(&after, before.as_ref(), asked) {
-        Err(why) if asked.is_none() => {
-            let plain = both(&after, before.as_ref(), Some(BYTECODES))?;
-            output::tell(format_args!("{BYTECODES} are drawn: {why:#}"));
-            plain
-        }
-        found => found?,
+    let (metric_after, metric_before) = match &args.metric {
+        Some(name) => both(&after, before.as_ref(), name)?,
+        None => telling(&after, before.as_ref())?,
     };
     for loaded in [Some(&after), before.as_ref()].into_iter().flatten() {
         let drawn = loaded.processors.iter().filter(|on| on.column() == metric_after.name);
@@ -60,17 +52,32 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     written(&args.out, out, &metric_after.name)
 }
 
-/// The metric of that name, or the one that says most of `after`, in both profiles.
-fn both(after: &Loaded, before: Option<&Loaded>, name: Option<&str>) -> Result<(Metric, Option<Metric>)> {
+/// The metric that says most of those that both profiles have; if that is not the one that would be shown of `after` alone, says why.
+fn telling(after: &Loaded, before: Option<&Loaded>) -> Result<(Metric, Option<Metric>)> {
+    let mut why = None;
+    for name in after.telling() {
+        match both(after, before, &name) {
+            Ok(found) => {
+                why.into_iter().for_each(|why: Error| output::tell(format_args!("{name} are drawn: {why:#}")));
+                return Ok(found);
+            }
+            Err(e) => {
+                why.get_or_insert(e);
+            }
+        }
+    }
+    Err(why.unwrap_or_else(|| anyhow!("{} has no metric", after.view.file)))
+}
+
+/// The metric of that name in both profiles.
+fn both(after: &Loaded, before: Option<&Loaded>, name: &str) -> Result<(Metric, Option<Metric>)> {
     let of_after = metric(after, name)?;
-    let of_before = before.map(|before| metric(before, Some(&of_after.name))).transpose()?;
+    let of_before = before.map(|before| metric(before, &of_after.name)).transpose()?;
     Ok((of_after, of_before))
 }
 
-/// The metric of that name, or the one that says most.
-fn metric(loaded: &Loaded, name: Option<&str>) -> Result<Metric> {
-    let name = name.map_or_else(|| loaded.metric(), str::to_owned);
+fn metric(loaded: &Loaded, name: &str) -> Result<Metric> {
     let mut all = columns(&loaded.view, &loaded.view.tree, &loaded.processors);
-    let at = find(all.iter(), &name).with_context(|| loaded.view.file.clone())?;
+    let at = find(all.iter(), name).with_context(|| loaded.view.file.clone())?;
     Ok(all.swap_remove(at))
 }

@@ -30,8 +30,7 @@ pub fn html(args: &Html) -> Result<()> {
     let progress = Progress::start(format!("writing {}", args.out.display()));
     let mut facts = facts(&after, before.as_ref(), args);
     let common = common(&after, before.as_ref(), &mut facts.notes);
-    facts.metric =
-        Some(after.metric()).filter(|name| common.iter().any(|c| c.0 == *name)).unwrap_or_else(|| "bytecodes".to_owned());
+    facts.metric = after.telling().into_iter().find(|name| common.iter().any(|c| c.0 == *name)).unwrap_or_default();
     // Call sites move when code changes: compared contexts are those of the methods' names alone.
     let sites = before.is_none() && after.view.profile.run.sites;
     let mut page = Page::new(sites, common.clone());

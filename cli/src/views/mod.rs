@@ -43,10 +43,11 @@ impl Loaded {
         Ok(before)
     }
 
-    /// The metric that says most: cycles with the processor's own method cache, with another, or else bytecodes.
-    fn metric(&self) -> String {
-        let own = self.processors.iter().find(|p| p.model.cache() == p.cache).or(self.processors.first());
-        own.map_or_else(|| "bytecodes".to_owned(), OnProcessor::column)
+    /// Metrics to show unless one is asked for, the one that says most first: cycles with the processor's own method cache, with others, bytecodes.
+    fn telling(&self) -> Vec<String> {
+        let (own, others): (Vec<_>, Vec<_>) = self.processors.iter().partition(|p| p.model.cache() == p.cache);
+        let cycles = own.into_iter().chain(others).map(OnProcessor::column);
+        cycles.chain(["bytecodes".to_owned()]).collect()
     }
 
     /// What ran, or the file's name.

@@ -18,8 +18,8 @@ pub enum Outcomes {
 /// A cache was asked for that the run did not simulate.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "method cache {wanted} was not simulated in this run, which simulated {have}. Record again with cache={wanted}, or take {instead} in its place (--cache ideal; in a budget cycles[jop,ideal])",
-    have = if have.is_empty() { "none".to_owned() } else { have.iter().map(CacheSpec::to_string).collect::<Vec<_>>().join(", ") },
+    "method cache {wanted} was not simulated in this run, which simulated {have}. Record again with cache={wanted}, or take {instead} in its place (--cache ideal; in a budget cycles[jop,ideal]; in a matrix caches = [\"ideal\"])",
+    have = if have.is_empty() { "no method cache".to_owned() } else { have.iter().map(CacheSpec::to_string).collect::<Vec<_>>().join(", ") },
     instead = if have.is_empty() { "ideal or none" } else { "one of those, ideal or none" }
 )]
 pub struct NotSimulated {

@@ -55,7 +55,10 @@ impl Caches {
         }
         let Some(caches) = caches else {
             return match self.scope {
-                Some(_) => Err(Wrong("cache-scope= says whose caches are; give the caches, as cache=4k/16".to_owned())),
+                Some(_) => Err(Wrong(
+                    "cache-scope= says whose caches are; give the caches, as cache=4k/16, or a processor, as target=jop"
+                        .to_owned(),
+                )),
                 None => Ok(()),
             };
         };

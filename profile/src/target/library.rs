@@ -46,21 +46,22 @@ impl Library {
     /// Whatever is wrong with any of the files, with the place.
     pub fn load(self, name: &str) -> Result<Model, TargetError> {
         let mut chain: Vec<Source> = Vec::new();
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen: Vec<Opened> = Vec::new();
         let mut next = Some(self.open(name, None)?);
-        while let Some((identity, text, path)) = next.take() {
-            let file = match &path {
-                Some(_) => identity.clone(),
-                None => format!("{identity}.toml"),
-            };
-            seen.push(identity);
-            let source = Source { path, ..read(&file, &text)? };
+        while let Some(opened) = next.take() {
+            let source = Source { path: opened.path.clone(), ..read(&opened.file(), &opened.text)? };
+            seen.push(opened);
             if let Some((base, place)) = &source.base {
                 let at = |e: TargetError| TargetError { place: e.place.or(Some(place.clone())), ..e };
                 let found = self.open(base, source.path.as_deref().and_then(Path::parent)).map_err(at)?;
-                if seen.contains(&found.0) || seen.len() > MOST_BASES {
-                    let circle = seen.iter().chain([&found.0]).map(String::as_str).collect::<Vec<_>>().join(" → ");
+                if seen.iter().any(|other| found.is(other)) {
+                    let circle = seen.iter().chain([&found]).map(|opened| opened.shown.as_str()).collect::<Vec<_>>().join(" → ");
                     return Err(at(TargetError::new(format!("the bases go round in a circle: {circle}"))));
+                }
+                if seen.len() > MOST_BASES {
+                    return Err(at(TargetError::new(format!(
+                        "there are more than {MOST_BASES} bases on top of each other; put some of the files together"
+                    ))));
                 }
                 next = Some(found);
             }
@@ -71,22 +72,44 @@ impl Library {
         Model::new(if is_shipped { name } else { &short }, chain)
     }
 
-    /// Identity, text, and the path of a file; a shipped model has none.
-    fn open(self, name: &str, beside: Option<&Path>) -> Result<(String, String, Option<PathBuf>), TargetError> {
+    fn open(self, name: &str, beside: Option<&Path>) -> Result<Opened, TargetError> {
         if !is_path(name) {
             return match SHIPPED.iter().find(|s| s.name == name) {
-                Some(shipped) => Ok((name.to_owned(), shipped.text.to_owned(), None)),
+                Some(shipped) => Ok(Opened { shown: name.to_owned(), text: shipped.text.to_owned(), path: None }),
                 None => Err(TargetError::new(unknown(name))),
             };
         }
         let path = beside.map_or_else(|| PathBuf::from(name), |directory| directory.join(name));
-        let fail = |e: std::io::Error| TargetError::new(format!("cannot read the target model {}: {e}", path.display()));
-        // The same file under two names is the same base.
-        let identity = path.canonicalize().map_err(fail)?;
+        let fail = |e: std::io::Error| {
+            let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+            TargetError::new(format!("cannot read the target model {}: {e}", absolute.display()))
+        };
+        let real = path.canonicalize().map_err(fail)?;
         let bytes = std::fs::read(&path).map_err(fail)?;
-        let shown = if beside.is_none() { path.display().to_string() } else { identity.display().to_string() };
+        let shown = if beside.is_none() { path.display().to_string() } else { real.display().to_string() };
         let text = super::text(&shown, bytes)?;
-        Ok((shown, text, Some(identity)))
+        Ok(Opened { shown, text, path: Some(real) })
+    }
+}
+
+/// A model's file.
+struct Opened {
+    /// What it is called in messages.
+    shown: String,
+    text: String,
+    /// Without links; a shipped model has none.
+    path: Option<PathBuf>,
+}
+
+impl Opened {
+    /// What places in it are called.
+    fn file(&self) -> String {
+        if self.path.is_some() { self.shown.clone() } else { format!("{}.toml", self.shown) }
+    }
+
+    /// The same file under two names is the same base.
+    fn is(&self, other: &Opened) -> bool {
+        self.path == other.path && (self.path.is_some() || self.shown == other.shown)
     }
 }
 

@@ -57,6 +57,8 @@ pub struct Model {
     pub parameters: BTreeMap<String, Parameter>,
     sources: BTreeMap<String, BTreeMap<String, String>>,
     cache: CacheSpec,
+    /// Where the method cache comes from; empty: its files do not say.
+    pub cache_source: String,
     word_bytes: u32,
     load: [Terms; 2],
     costs: BTreeMap<(u8, usize), Terms>,
@@ -107,6 +109,7 @@ impl Model {
             parameters: BTreeMap::new(),
             sources: BTreeMap::new(),
             cache: CacheSpec::IDEAL,
+            cache_source: String::new(),
             word_bytes: 4,
             load: [Vec::new(), Vec::new()],
             costs: BTreeMap::new(),
@@ -142,6 +145,7 @@ impl Model {
             if self.cache.blocks > MOST_BLOCKS {
                 return at(place, format!("{text:?} has more blocks than can be simulated, which is {MOST_BLOCKS}"));
             }
+            self.cache_source = source.sources.get(&source.cache_source).cloned().unwrap_or_default();
         }
         self.word_bytes = source.word_bytes.unwrap_or(self.word_bytes);
         for (name, mut parameter) in source.parameters {
@@ -150,6 +154,7 @@ impl Model {
             {
                 parameter.about.clone_from(&base.about);
             }
+            parameter.source = source.sources.get(&parameter.source).cloned().unwrap_or_default();
             self.parameters.insert(name, parameter);
         }
         for (terms, formula) in self.load.iter_mut().zip(source.load) {
@@ -286,14 +291,24 @@ impl Model {
         for (name, value) in values {
             match self.parameters.get_mut(name) {
                 Some(parameter) => parameter.value = value,
-                None => {
-                    let known: Vec<String> = self.parameters.iter().map(|(n, p)| format!("{n} ({})", p.value)).collect();
-                    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                    return Err(TargetError::new(format!("target {} has no parameter {name}; it has {known}", self.name)));
-                }
+                None => return Err(self.unknown(name)),
             }
         }
         self.evaluate()
+    }
+
+    /// That it has a parameter of this name, whatever values it can have.
+    ///
+    /// # Errors
+    /// It has not; the error says which there are.
+    pub fn has(&self, parameter: &str) -> Result<(), TargetError> {
+        if self.parameters.contains_key(parameter) { Ok(()) } else { Err(self.unknown(parameter)) }
+    }
+
+    fn unknown(&self, parameter: &str) -> TargetError {
+        let known: Vec<String> = self.parameters.iter().map(|(n, p)| format!("{n} ({})", p.value)).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        TargetError::new(format!("target {} has no parameter {parameter}; it has {known}", self.name))
     }
 
     /// The formulas whose sum is a cost, the base's first, each with where it comes from.

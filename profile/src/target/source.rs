@@ -33,6 +33,8 @@ pub struct Source {
     pub parameters: BTreeMap<String, Parameter>,
     /// The method cache, as written.
     pub cache: Option<(String, Place)>,
+    /// Short name of where the method cache comes from; empty: it is not said.
+    pub cache_source: String,
     /// `[load]`: hit, miss.
     pub load: [Option<Formula>; 2],
     /// Costs by name space and number.
@@ -46,6 +48,8 @@ pub struct Parameter {
     pub value: i64,
     /// What it is.
     pub about: String,
+    /// Where its value comes from: in a file the short name, in a model the text; empty: it is not said.
+    pub source: String,
     /// Where it stands.
     pub place: Place,
 }
@@ -294,7 +298,12 @@ fn read_parameters(reader: &Reader, item: &Item, model: &mut Source) -> Result<(
                 format!("{name:?} cannot be a parameter's name; n, l and miss are given, others are letters, digits and _"),
             );
         }
-        let mut parameter = Parameter { value: 0, about: String::new(), place: reader.place(key.span().start) };
+        if name == "source" && matches!(item.get_ref(), DeValue::String(_)) {
+            return reader
+                .error(key.span(), "a parameter names its source itself, as rws = { value = 1, source = \"measured\" }");
+        }
+        let mut parameter =
+            Parameter { value: 0, about: String::new(), source: String::new(), place: reader.place(key.span().start) };
         match item.get_ref() {
             DeValue::Table(table) => {
                 let mut value = None;
@@ -302,7 +311,7 @@ fn read_parameters(reader: &Reader, item: &Item, model: &mut Source) -> Result<(
                     match key.get_ref().as_ref() {
                         "value" => value = Some(reader.integer(&name, item)?),
                         "about" => parameter.about = reader.text("about", item)?,
-                        "source" => drop(source_name(reader, item, model)?),
+                        "source" => parameter.source = source_name(reader, item, model)?,
                         _ => return reader.unknown(key, "a parameter", &["value", "about", "source"]),
                     }
                 }
@@ -320,7 +329,7 @@ fn read_cache(reader: &Reader, item: &Item, model: &mut Source) -> Result<(), Ta
     for (key, item) in reader.table("[cache]", item)? {
         match key.get_ref().as_ref() {
             "default" => model.cache = Some((reader.text("default", item)?, reader.place(item.span().start))),
-            "source" => drop(source_name(reader, item, model)?),
+            "source" => model.cache_source = source_name(reader, item, model)?,
             _ => return reader.unknown(key, "[cache]", &["default", "source"]),
         }
     }
