@@ -15,6 +15,7 @@ mod class_log;
 mod classes;
 mod colours;
 mod contexts;
+mod copies;
 mod directory;
 mod dump;
 mod facts;
@@ -195,6 +196,12 @@ pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _
     };
     if Agent::get().is_some() {
         message("the agent is given twice; give -agentpath once");
+        return JNI_ERR;
+    }
+    if let Some(other) = copies::other() {
+        message(&format!(
+            "the agent is given twice: another copy of it, {other}, is in this JVM; give -agentpath once (JAVA_TOOL_OPTIONS and JDK_JAVA_OPTIONS count, too)"
+        ));
         return JNI_ERR;
     }
     // SAFETY: vm is the VM's.

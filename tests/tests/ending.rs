@@ -134,6 +134,22 @@ fn wrong_options_are_named_and_the_jvm_does_not_start() {
 }
 
 #[test]
+fn two_copies_of_the_agent_are_one_too_many() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("copies-{}", bench.jdk.feature));
+        let copy = directory.join("libcprof.so");
+        std::fs::copy(build::agent(), &copy).or_fail("copying the agent");
+        let out = directory.join("a.cprof");
+        let mut java = java(&bench, &format!("out={}", out.display()), "Straight");
+        java.env("JAVA_TOOL_OPTIONS", format!("-agentpath:{}=out={}", copy.display(), out.display()));
+        let ending = end(java);
+        assert_ne!(ending.code, 0, "{}", ending.stdout);
+        assert!(!ending.stdout.contains("Straight"), "the program ran");
+        assert!(ending.stderr.contains(&format!("another copy of it, {}, is in this JVM", copy.display())), "{}", ending.stderr);
+    }
+}
+
+#[test]
 fn output_that_cannot_be_written_is_reported_and_the_program_runs() {
     for bench in run::benches() {
         for out in ["/nowhere/at/all/it.cprof", "/proc/it.cprof"] {

@@ -183,15 +183,8 @@ impl Target {
                          What it did is on the JVM's standard error and in cprof list"
                     )
                 })?;
-                for (key, text) in &reply {
-                    match key.as_str() {
-                        "notice" => tell(format_args!("{text}")),
-                        "not_restored" => {
-                            tell(format_args!("the JVM keeps cprof's code, which does nothing any more, in class {text}"))
-                        }
-                        _ => {}
-                    }
-                }
+                reply.iter().filter(|(key, _)| key == "notice").for_each(|(_, text)| tell(format_args!("{text}")));
+                not_restored(&reply).iter().for_each(|line| tell(format_args!("{line}")));
                 Ok(reply)
             }
             (_, Some(error)) => bail!("the agent in JVM {pid} says: {error}"),
@@ -257,6 +250,26 @@ fn said<'r>(reply: &'r Reply, key: &str) -> Option<&'r str> {
     reply.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
 }
 
+/// Which classes keep cprof's code, and why. Of many with one reason the first few are named.
+fn not_restored(reply: &Reply) -> Vec<String> {
+    const NAMED: usize = 3;
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (_, text) in reply.iter().filter(|(key, _)| key == "not_restored") {
+        let (class, reason) = text.split_once(": ").unwrap_or((text, ""));
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, classes)) => classes.push(class),
+            None => reasons.push((reason, vec![class])),
+        }
+    }
+    let line = |(reason, classes): &(&str, Vec<&str>)| {
+        let more = classes.len().saturating_sub(NAMED);
+        let (noun, named) = (if classes.len() == 1 { "class" } else { "classes" }, classes[..classes.len() - more].join(", "));
+        let more = if more > 0 { format!(" and {} more", thousands(more as u64)) } else { String::new() };
+        format!("the JVM keeps cprof's code, which does nothing any more, in {noun} {named}{more}: {reason}")
+    };
+    reasons.iter().map(line).collect()
+}
+
 /// `: 2,179 classes with 18,331 methods covered, 12 not, and 9 frames that were active before; the JVM stood still for 85 ms at most`.
 fn covered(reply: &Reply) -> String {
     let number = |key: &str| said(reply, key).and_then(|n| n.parse::<u64>().ok());
@@ -299,5 +312,17 @@ mod tests {
              active before not; the JVM stood still for 85 ms at most"
         );
         assert_eq!(covered(&Vec::new()), "");
+    }
+
+    #[test]
+    fn classes_that_stay_woven_are_named_by_reason() {
+        let full = "the JVM has no memory left";
+        let said = [("a.A", full), ("a.B", "other: why"), ("a.C", full), ("a.D", full), ("a.E", full), ("a.F", full)];
+        let reply: Reply = said.map(|(class, why)| ("not_restored".to_owned(), format!("{class}: {why}"))).to_vec();
+        let kept = "the JVM keeps cprof's code, which does nothing any more, in";
+        assert_eq!(
+            not_restored(&reply),
+            [format!("{kept} classes a.A, a.C, a.D and 2 more: {full}"), format!("{kept} class a.B: other: why"),]
+        );
     }
 }

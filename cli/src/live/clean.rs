@@ -3,8 +3,10 @@
 use super::{size, which};
 use crate::args::Clean;
 use anyhow::{Result, bail};
+use cprof_live::hotspot::exchange::sweep;
 use cprof_live::recordings::{Found, Shelf, State, remove};
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Removes what was asked for; without anything named, all that is left.
 pub fn clean(args: &Clean) -> Result<()> {
@@ -19,6 +21,9 @@ pub fn clean(args: &Clean) -> Result<()> {
             if !matches!(found.state, State::Foreign(_)) && !found.may_be_beginning() {
                 failed += u32::from(!one(&shelf, &found, &mut out)?);
             }
+        }
+        for directory in sweep(Path::new("/tmp"))? {
+            writeln!(out, "removed {}", directory.display())?;
         }
     }
     for (what, (shelf, founds)) in args.what.iter().zip(named) {

@@ -4,10 +4,14 @@ use crate::process::{Process, own_user};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid, chownat, fstat, mkdirat, open, openat, unlinkat};
 use rustix::io::Errno;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// What a directory's name begins with; the id of the process that made it follows.
+const PREFIX: &str = "cprof-attach-";
 /// Name of the file with the agent's answer.
 const REPLY: &str = "reply";
 /// Name of the profile that the agent writes here.
@@ -37,7 +41,7 @@ impl Exchange {
         let above = open(process.path("/tmp"), flags, Mode::empty())?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
         for attempt in 0..100 {
-            let name = format!("cprof-attach-{}-{now}-{attempt}", std::process::id());
+            let name = format!("{PREFIX}{}-{now}-{attempt}", std::process::id());
             match mkdirat(&above, &name, Mode::RWXU) {
                 Ok(()) => {}
                 Err(Errno::EXIST) => continue,
@@ -112,12 +116,34 @@ impl Drop for Exchange {
     }
 }
 
+/// Removes what commands that were ended by force have left in a directory of their user's, `/tmp`; answers what. Profiles stay.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn sweep(tmp: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut removed = Vec::new();
+    for entry in fs::read_dir(tmp)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok());
+        let is_own = || entry.metadata().is_ok_and(|m| m.is_dir() && m.uid() == own_user());
+        if !maker.is_some_and(|maker| is_own() && Process::find(maker).is_err()) {
+            continue;
+        }
+        let directory = entry.path();
+        let _ = fs::remove_file(directory.join(REPLY));
+        // Fails where a profile is.
+        if fs::remove_dir(&directory).is_ok() {
+            removed.push(directory);
+        }
+    }
+    Ok(removed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
-    use std::path::Path;
 
     #[test]
     fn answers_are_taken_once_links_never_and_nothing_stays() {
@@ -136,6 +162,28 @@ mod tests {
         assert!(exchange.profile().unwrap().is_some());
         drop(exchange);
         assert!(!directory.exists());
+    }
+
+    #[test]
+    fn what_commands_have_left_is_swept_but_profiles() {
+        let tmp = std::env::temp_dir().join(format!("cprof-sweep-{}", std::process::id()));
+        let mut dead = std::process::Command::new("true").spawn().unwrap();
+        dead.wait().unwrap();
+        let [left, kept, alive, other] = [
+            format!("{PREFIX}{}-1-0", dead.id()),
+            format!("{PREFIX}{}-2-0", dead.id()),
+            format!("{PREFIX}{}-3-0", std::process::id()),
+            format!("{PREFIX}x"),
+        ]
+        .map(|name| tmp.join(name));
+        for directory in [&left, &kept, &alive, &other] {
+            fs::create_dir_all(directory).unwrap();
+            fs::write(directory.join(REPLY), "").unwrap();
+        }
+        fs::write(kept.join(PROFILE), "x").unwrap();
+        assert_eq!(sweep(&tmp).unwrap(), [left]);
+        assert!([kept.join(PROFILE), alive.join(REPLY), other.join(REPLY)].iter().all(|file| file.exists()));
+        fs::remove_dir_all(&tmp).unwrap();
     }
 
     #[test]
