@@ -1,9 +1,11 @@
 // Shows: what javac does not write, assembled by tests/src/assemble.rs: subroutines (jsr, ret, also nested and left by an exception), a
 // handler that is entered by fall-through and by a jump as well, a backward jump to bytecode 0, methods over 8000 bytes and close to
-// 64 KB, a switch as the first instruction, goto_w, jsr_w, dup2_x1 and swap, an exception range that covers its own handler.
+// 64 KB, a switch as the first instruction, goto_w, jsr_w, dup2_x1 and swap, an exception range that covers its own
+// handler, a constructor that reuses the local of `this` before and after super().
 // expect: Assembled.subroutine(I)I calls=20000 thrown=5000 bytecodes=295000
 // expect: Assembled.handlerByFlow(I)I calls=20000 thrown=0
 // expect: Assembled.loopToStart(I)I calls=3000 thrown=0 bytecodes=69000
+// expect: AssembledReuse.<init>(I)V calls=20000 thrown=5000 bytecodes=370000
 // expect: AssembledHuge.huge(I)I calls=10 thrown=0 bytecodes=90270
 // expect: AssembledHuge.limit(I)I calls=2 thrown=0 bytecodes=130056
 class Generated {
@@ -18,6 +20,11 @@ class Generated {
             sum += Assembled.handlerByFlow(i & 3);
             sum += Assembled.firstIsSwitch(i & 7);
             sum += Assembled.selfCovering(i & 3);
+            try {
+                if (new AssembledReuse(i & 3) != null) sum += 3;
+            } catch (ArithmeticException e) {
+                sum++;
+            }
         }
         for (int i = 0; i < 3000; i++) sum += Assembled.loopToStart(5);
         for (int i = 0; i < 10; i++) sum += AssembledHuge.huge(i);

@@ -14,6 +14,8 @@ mod op {
     pub const BIPUSH: u8 = 0x10;
     pub const ILOAD_0: u8 = 0x1a;
     pub const ILOAD_1: u8 = 0x1b;
+    pub const ALOAD_0: u8 = 0x2a;
+    pub const ISTORE_0: u8 = 0x3b;
     pub const ISTORE_1: u8 = 0x3c;
     pub const ASTORE_2: u8 = 0x4d;
     pub const ASTORE_3: u8 = 0x4e;
@@ -32,6 +34,8 @@ mod op {
     pub const TABLESWITCH: u8 = 0xaa;
     pub const LOOKUPSWITCH: u8 = 0xab;
     pub const IRETURN: u8 = 0xac;
+    pub const RETURN: u8 = 0xb1;
+    pub const INVOKESPECIAL: u8 = 0xb7;
     pub const ATHROW: u8 = 0xbf;
     pub const GOTO_W: u8 = 0xc8;
     pub const JSR_W: u8 = 0xc9;
@@ -116,7 +120,7 @@ impl Code {
     }
 }
 
-/// A static method `(I)I`.
+/// A static method `(I)I`, or a constructor `(I)V`.
 struct Method {
     name: &'static str,
     code: Vec<u8>,
@@ -125,10 +129,14 @@ struct Method {
 }
 
 /// The names and bytes of the classes. The huge methods have one of their own: HotSpot finds a breakpoint by walking all of its class.
-pub fn classes() -> [(&'static str, Vec<u8>); 2] {
+pub fn classes() -> [(&'static str, Vec<u8>); 3] {
     let odd = [subroutine(), handler_by_flow(), loop_to_start(), first_is_switch(), self_covering()];
     let huge = [huge("huge", 9_000), huge("limit", 65_000)];
-    [("Assembled", class("Assembled", &odd)), ("AssembledHuge", class("AssembledHuge", &huge))]
+    [
+        ("Assembled", class("Assembled", &odd)),
+        ("AssembledHuge", class("AssembledHuge", &huge)),
+        ("AssembledReuse", class("AssembledReuse", &[reuse_of_this()])),
+    ]
 }
 
 fn class(name: &str, methods: &[Method]) -> Vec<u8> {
@@ -136,12 +144,20 @@ fn class(name: &str, methods: &[Method]) -> Vec<u8> {
     let this = pool.class(name);
     let parent = pool.class("java/lang/Object");
     let code_name = pool.utf8("Code");
-    let descriptor = pool.utf8("(I)I");
+    let init = pool.constructor(parent);
     let mut body = Vec::new();
     for m in methods {
+        const PUBLIC: u16 = 1;
         const PUBLIC_STATIC: u16 = 9;
-        let name = pool.utf8(m.name);
-        for u in [PUBLIC_STATIC, name, descriptor, 1, code_name] {
+        let mut code = m.code.clone();
+        let (access, descriptor) = if m.name == "<init>" {
+            code[SUPER_CALL..][..2].copy_from_slice(&init.to_be_bytes());
+            (PUBLIC, "(I)V")
+        } else {
+            (PUBLIC_STATIC, "(I)I")
+        };
+        let (name, descriptor) = (pool.utf8(m.name), pool.utf8(descriptor));
+        for u in [access, name, descriptor, 1, code_name] {
             body.extend(u.to_be_bytes());
         }
         body.extend((12 + m.code.len() as u32 + 8 * m.handlers.len() as u32).to_be_bytes());
@@ -149,7 +165,7 @@ fn class(name: &str, methods: &[Method]) -> Vec<u8> {
         body.extend(max_stack.to_be_bytes());
         body.extend(max_locals.to_be_bytes());
         body.extend((m.code.len() as u32).to_be_bytes());
-        body.extend(&m.code);
+        body.extend(&code);
         body.extend((m.handlers.len() as u16).to_be_bytes());
         for [start, end, handler] in m.handlers.iter().copied() {
             for u in [start, end, handler, 0] {
@@ -190,8 +206,19 @@ impl Pool {
 
     fn class(&mut self, name: &str) -> u16 {
         let name = self.utf8(name);
-        self.bytes.push(7);
-        self.bytes.extend(name.to_be_bytes());
+        self.entry(7, &[name])
+    }
+
+    /// `<init>()V` of a class.
+    fn constructor(&mut self, class: u16) -> u16 {
+        let (name, descriptor) = (self.utf8("<init>"), self.utf8("()V"));
+        let name_and_type = self.entry(12, &[name, descriptor]);
+        self.entry(10, &[class, name_and_type])
+    }
+
+    fn entry(&mut self, tag: u8, parts: &[u16]) -> u16 {
+        self.bytes.push(tag);
+        parts.iter().for_each(|part| self.bytes.extend(part.to_be_bytes()));
         self.count += 1;
         self.count
     }
@@ -226,6 +253,24 @@ fn handler_by_flow() -> Method {
     c.jump(IFNE, handler);
     c.emit(&[POP, ILOAD_0, IRETURN]);
     c.finish("handlerByFlow", &[[start, end, handler]])
+}
+
+/// Where a constructor has the constant of the method that it calls first: behind aload_0, iload_1, istore_0 and invokespecial.
+const SUPER_CALL: usize = 4;
+
+/// Local 0 is another one as soon as `this` is on the stack for super(), and again afterwards, as R8 makes of its constructors: x rounds of 4, beside 6 before and
+/// 2 at their end, and 5, of which the third throws for x = 0.
+fn reuse_of_this() -> Method {
+    let mut c = Code::default();
+    c.emit(&[ALOAD_0, ILOAD_1, ISTORE_0, INVOKESPECIAL, 0, 0, ILOAD_1, ISTORE_0]);
+    let (head, out) = (c.here(), c.label());
+    c.emit(&[ILOAD_0]);
+    c.jump(IFEQ, out);
+    c.emit(&[IINC, 0, 0xff]);
+    c.jump(GOTO_W, head);
+    c.place(out);
+    c.emit(&[BIPUSH, 12, ILOAD_1, IDIV, POP, RETURN]);
+    c.finish("<init>", &[])
 }
 
 /// Counts its parameter down to 0; the loop's head is bytecode 0. For 5: 4 rounds of 4, 3, and 4.

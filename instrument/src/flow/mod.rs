@@ -103,8 +103,8 @@ pub struct Graph {
     pub edges: Vec<FlowEdge>,
     /// No instruction may throw or run other code.
     pub leaf: bool,
-    /// Local 0 is stored to.
-    pub stores_this: bool,
+    /// A constructor goes on for long without `this` in local 0 before it is initialised: something may throw there, or control leave the block.
+    pub loses_this: bool,
     /// Locals that long and double values are stored to, each once.
     pub wide_stores: Vec<u16>,
     /// Every load of an int or a reference from a local.
@@ -115,6 +115,8 @@ pub struct Graph {
     /// In a constructor: the calls of `<init>` of its class or superclass, and where they end; and whether it creates such objects.
     own_inits: Vec<(u32, u32)>,
     own_new: bool,
+    /// Stores to local 0.
+    stores_of_0: Vec<u32>,
 }
 
 /// What the analysis has to know of the class and method around the code.
@@ -142,17 +144,19 @@ impl Graph {
     /// Malformed code: unknown opcodes, jumps into an instruction or out of the code, code that runs off its end.
     pub fn analyse<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>, code: &Code<'a>) -> Result<(), Error> {
         let is_constructor = method.name == b"<init>" && class.super_index != 0;
-        self.stores_this = self.mark_leaders(class, code, is_constructor)?;
+        self.mark_leaders(class, code, is_constructor)?;
         self.mark_handlers(code)?;
         if is_constructor {
             self.mark_super_calls(class, code)?;
         }
-        let follow_this = self.accesses_fields && method.access & access::STATIC == 0 && !self.stores_this;
+        let follow_this = self.accesses_fields && method.access & access::STATIC == 0 && self.stores_of_0.is_empty();
         let context = Context { class, code, follow_this };
         self.find_blocks(&context)?;
         self.find_edges(code)?;
+        self.loses_this = false;
         if is_constructor {
             self.find_uninitialised(code);
+            self.loses_this = self.stores_of_0.iter().any(|&bci| self.loses_this_at(bci));
         }
         self.find_loop_depths();
         Ok(())
@@ -168,15 +172,15 @@ impl Graph {
         }
     }
 
-    /// Marks instruction starts and leaders; answers whether local 0 is ever stored to.
-    fn mark_leaders(&mut self, class: &ClassFile<'_>, code: &Code<'_>, is_constructor: bool) -> Result<bool, Error> {
+    /// Marks instruction starts and leaders.
+    fn mark_leaders(&mut self, class: &ClassFile<'_>, code: &Code<'_>, is_constructor: bool) -> Result<(), Error> {
         self.marks.clear();
         self.marks.resize(code.bytes.len() + 1, 0);
         self.marks[0] = mark::LEADER;
         self.wide_stores.clear();
         self.loads.clear();
         self.accesses_fields = false;
-        let mut stores_0 = false;
+        self.stores_of_0.clear();
         self.own_inits.clear();
         self.own_new = false;
         for instruction in Instructions::new(code.bytes, code.at) {
@@ -198,7 +202,9 @@ impl Graph {
                 op::IRETURN..=op::RETURN | op::ATHROW | op::RET => self.marks[next] |= mark::LEADER,
                 op::ISTORE..=op::ASTORE_3 => {
                     let local = i.local().unwrap_or(0);
-                    stores_0 |= local == 0;
+                    if local == 0 {
+                        self.stores_of_0.push(i.bci);
+                    }
                     let wide = matches!(
                         i.opcode,
                         op::LSTORE | op::DSTORE | op::LSTORE_0..=op::LSTORE_3 | op::DSTORE_0..=op::DSTORE_3
@@ -225,7 +231,7 @@ impl Graph {
                 self.marks[next] |= mark::CUT_OFF;
             }
         }
-        Ok(stores_0)
+        Ok(())
     }
 
     fn mark_super_calls(&mut self, class: &ClassFile<'_>, code: &Code<'_>) -> Result<(), Error> {
@@ -369,6 +375,22 @@ impl Graph {
                 reached.extend(between[first..].iter().take_while(|e| e.from == b).map(|e| e.to));
             }
         }
+    }
+
+    /// Whether the store to local 0 at `bci` makes the constructor one of [`Graph::loses_this`].
+    fn loses_this_at(&self, bci: u32) -> bool {
+        let Some(block) = self.blocks[..self.blocks.partition_point(|b| b.start <= bci)].last() else { return false };
+        let until = block.last as usize;
+        let to_super = || self.marks[until] & mark::SUPER_CALL != 0;
+        block.uninitialised && !(to_super() && self.marks[bci as usize..until].iter().all(|m| m & mark::THROWS == 0))
+    }
+
+    /// Where a constructor's call of `super(...)` or `this(...)` ends this block: up to where a handler may cover it. No handler's frame fits to the call, nor to
+    /// what is before it once local 0 is not `this` any more (JVMS §4.10.1.4: the frame of a handler has `this` in a local as long as it is uninitialised).
+    pub fn covered_before_super(&self, block: &Block) -> Option<u32> {
+        let is_super = self.marks[block.last as usize] & mark::SUPER_CALL != 0;
+        let store = || self.stores_of_0.iter().copied().find(|bci| (block.start..block.last).contains(bci));
+        is_super.then(|| store().unwrap_or(block.last))
     }
 
     /// Every backward jump is taken for a loop from its target to itself.

@@ -434,8 +434,8 @@ fn cover(covered: &mut Vec<Covered>, graph: &Graph, from: u32, end: u32, behind:
         let leads = graph.marks[block.start as usize] & (mark::CUT_OFF | mark::TARGET | mark::HANDLER);
         if leads == mark::CUT_OFF {
             // Nothing runs here.
-        } else if graph.marks[block.last as usize] & mark::SUPER_CALL != 0 {
-            push(start, instruction[block.last as usize], block.uninitialised);
+        } else if let Some(until) = graph.covered_before_super(block) {
+            push(start, instruction[until as usize], block.uninitialised);
         } else {
             push(start, block_end, block.uninitialised);
         }
