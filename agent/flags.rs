@@ -110,6 +110,12 @@ pub fn refuse_archiving(vm: *mut JavaVM) -> Result<(), String> {
     Ok(())
 }
 
+/// Commands to the compilers (`CompileCommand`, a line each), and the path of a file of more.
+pub fn commands(vm: *mut JavaVM) -> (Option<String>, Option<String>) {
+    let text = |name| Table::find(vm).and_then(|table| table.text(name));
+    (text("CompileCommand"), text("CompileCommandFile"))
+}
+
 /// Flags of a running JVM that were switched, as they were before.
 pub struct Switched(Vec<(*mut u8, u8)>);
 
@@ -203,10 +209,11 @@ impl Table {
         None
     }
 
-    /// The value of a flag of type ccstr, which may have none.
+    /// The value of a flag of type ccstr or ccstrlist, which may have none.
     fn text(&self, name: &str) -> Option<String> {
         let (value, _) = self.find_flag(name)?;
-        // SAFETY: only ARCHIVING's flags are asked for, each a pointer to a terminated string or null (globals.hpp, cds_globals.hpp).
+        // SAFETY: only ARCHIVING's flags and those of compilers' commands are asked for, each a pointer to a terminated string or null (globals.hpp,
+        // compiler_globals.hpp, cds_globals.hpp).
         unsafe {
             let text = *value.cast::<*const c_char>();
             (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())

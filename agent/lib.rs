@@ -10,6 +10,7 @@
 mod ahead;
 mod arena;
 mod attach;
+mod blackholes;
 mod caches;
 mod class_log;
 mod classes;
@@ -55,6 +56,7 @@ use image::Image;
 use jni::Jni;
 use jni_sys::{_jobject, JNI_ERR, JNI_OK, JNI_TRUE, JNIEnv, JavaVM, jboolean, jclass, jint, jlong, jstring};
 use jvmti::Jvmti;
+use policy::Policy;
 use std::any::Any;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
@@ -289,7 +291,8 @@ fn begin(
     }
     log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
     hooks::add_capabilities(jvmti, feature)?;
-    let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, feature, None);
+    let policy = Policy::new(&options, feature, false, blackholes::of(vm));
+    let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, policy, None);
     if memory::is_short() {
         return Err(memory::NONE.to_owned());
     }

@@ -32,6 +32,8 @@ const EVENT_METHODS: &str =
 
 const BARE_FINALIZER: &str = "an empty finalize(), which the JVM must see to be empty";
 
+const BLACKHOLE: &str = "an empty method that the compilers are told to treat as a blackhole, which the JVM must see to be empty";
+
 /// What to do with methods, for one run.
 pub struct Policy {
     roots: Vec<Pattern>,
@@ -41,16 +43,18 @@ pub struct Policy {
     /// The JVM runs already: counting is switched on by the agent.
     attached: bool,
     tells_numbers: bool,
+    /// Over `Class.method`: what the compilers treat as blackholes.
+    blackholes: Vec<Pattern>,
 }
 
 impl Policy {
     /// The policy of these options on a JVM of this feature release.
-    pub fn new(options: &Options, feature: u32, attached: bool) -> Policy {
+    pub fn new(options: &Options, feature: u32, attached: bool, blackholes: Vec<Pattern>) -> Policy {
         let [roots, include, exclude] = [&options.roots, &options.include, &options.exclude]
             .map(|patterns| patterns.iter().map(|pattern| Pattern::new(pattern)).collect());
         let mut patterns = options.roots.iter().chain(&options.include).chain(&options.exclude);
         let tells_numbers = patterns.any(|pattern| pattern.contains(|c: char| c.is_ascii_digit()));
-        Policy { roots, include, exclude, feature, attached, tells_numbers }
+        Policy { roots, include, exclude, feature, attached, tells_numbers, blackholes }
     }
 
     /// Whether the user's patterns may tell classes apart whose names differ in numbers only.
@@ -83,6 +87,7 @@ impl Policy {
             selected: self.selects(&class.name_str()),
             bare: NEVER.iter().filter(|(c, ..)| is(c)).map(|&(_, m, reason)| (m, reason)).collect(),
             entries: intrinsics::INTERPRETER_ENTRIES.iter().filter(has_entry).map(|&(_, m, _)| m).collect(),
+            blackholes: self.blackholes.iter().filter(|pattern| pattern.may_match_in(&dotted(&class.name_str()))).collect(),
             roots: self.roots.iter().filter(|pattern| pattern.may_match_in(&dotted(&class.name_str()))).collect(),
             starts_counting: !self.attached && is("java/lang/System"),
             ends_thread: [("java/lang/Thread", "exit", "()V"), ("java/lang/VirtualThread", "run", "(Ljava/lang/Runnable;)V")]
@@ -99,6 +104,7 @@ pub struct ClassPolicy<'a> {
     bare: Vec<(&'static str, &'static str)>,
     entries: Vec<&'static str>,
     roots: Vec<&'a Pattern>,
+    blackholes: Vec<&'a Pattern>,
     starts_counting: bool,
     ends_thread: Option<(&'static str, &'static str)>,
 }
@@ -123,23 +129,27 @@ impl ClassPolicy<'_> {
         if is("finalize") && method.descriptor == b"()V" && empty() {
             return Err(BARE_FINALIZER);
         }
+        if any(&self.blackholes, class, method) && empty() {
+            return Err(BLACKHOLE);
+        }
         let treatment = Treatment {
-            root: self.is_root(class, method),
+            root: any(&self.roots, class, method),
             starts_counting: self.starts_counting && is("initPhase1"),
             ends_thread: self.ends_thread.is_some_and(|(m, d)| is(m) && method.descriptor == d.as_bytes()),
         };
         let needed = treatment.starts_counting || treatment.ends_thread;
         if needed || self.selected { Ok(treatment) } else { Err(NOT_SELECTED) }
     }
+}
 
-    fn is_root(&self, class: &ClassFile<'_>, method: &Method<'_>) -> bool {
-        // Most runs have none, and this is asked of every method.
-        if self.roots.is_empty() {
-            return false;
-        }
-        let (name, descriptor) = (method.name_str(), method.descriptor_str());
-        self.roots.iter().any(|root| root.matches_method(&dotted(&class.name_str()), &name, &descriptor))
+/// Whether a method fits one of the patterns.
+fn any(patterns: &[&Pattern], class: &ClassFile<'_>, method: &Method<'_>) -> bool {
+    // Most classes have none, and this is asked of every method.
+    if patterns.is_empty() {
+        return false;
     }
+    let (name, descriptor) = (method.name_str(), method.descriptor_str());
+    patterns.iter().any(|pattern| pattern.matches_method(&dotted(&class.name_str()), &name, &descriptor))
 }
 
 #[cfg(test)]
@@ -148,7 +158,7 @@ mod tests {
 
     #[test]
     fn exclude_wins_over_include() {
-        let policy = Policy::new(&Options::parse("include=a.*,exclude=a.b.*").unwrap(), 17, false);
+        let policy = Policy::new(&Options::parse("include=a.*,exclude=a.b.*").unwrap(), 17, false, Vec::new());
         assert!(policy.selects("a/C") && !policy.selects("a/b/C") && !policy.selects("java/lang/String"));
     }
 }

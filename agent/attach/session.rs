@@ -4,12 +4,14 @@ use super::method_ids::Methods;
 use super::request::Reply;
 use super::retransform::Watched;
 use super::{frames, leftovers, notices, retired, retransform, runtime_classes, written};
+use crate::blackholes;
 use crate::caches::Caches;
 use crate::classes::{BLIND, Classes};
 use crate::contexts::{Contexts, Slots};
 use crate::flags::{self, Switched};
 use crate::jni::Jni;
 use crate::jvmti::{Error, Jvmti, MethodId};
+use crate::policy::Policy;
 use crate::turn::Turn;
 use crate::{Agent, contained, facts, faults, feature, hooks, memory, message, now_ms, recording, refusals, runtime};
 use cprof_profile::options::{self, Options};
@@ -156,7 +158,8 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
             ));
         }
         let sight = super::sight::Sight::new(runtime, contexts, arena.clone());
-        let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, feature, Some(sight));
+        let policy = Policy::new(&options, feature, true, blackholes::of(vm));
+        let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, policy, Some(sight));
         // The last thing that can fail: nobody would switch them back.
         let switched = flags::switch(vm, feature)?;
         Ok(Arc::new(Agent {

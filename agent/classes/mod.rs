@@ -121,7 +121,7 @@ impl Classes {
         arena: Arc<Arena>,
         log: Arc<ClassLog>,
         options: &Options,
-        feature: u32,
+        policy: Policy,
         sight: Option<Sight>,
     ) -> Classes {
         let level = if options.block { Level::Block } else { Level::Precise };
@@ -129,7 +129,7 @@ impl Classes {
             jvmti,
             arena,
             log,
-            policy: Policy::new(options, feature, sight.is_some()),
+            policy,
             woven_for: WovenFor {
                 sites: options.sites,
                 caches: !options.caches.is_empty(),
