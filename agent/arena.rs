@@ -371,3 +371,35 @@ impl Memory for Arena {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_mapped(address: u64) -> bool {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let ranges = maps.lines().filter_map(|line| line.split_once(' ')?.0.split_once('-'));
+        let number = |hex: &str| u64::from_str_radix(hex, 16).unwrap();
+        ranges.into_iter().any(|(begin, end)| (number(begin)..number(end)).contains(&address))
+    }
+
+    #[test]
+    fn addresses_stay_taken_only_if_code_may_know_them() {
+        let options = Options::parse("max-memory=64m").unwrap();
+        for exposed in [false, true] {
+            let arena = Arena::new(None, &options).unwrap();
+            let (base, end) = (arena.base(), arena.end());
+            assert!(is_mapped(base) && is_mapped(end - 1));
+            if exposed {
+                arena.expose();
+            }
+            drop(arena);
+            // Another test's arena may be there for a while.
+            let begin = std::time::Instant::now();
+            while !exposed && is_mapped(base) && begin.elapsed() < std::time::Duration::from_secs(60) {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            assert_eq!(is_mapped(base), exposed);
+        }
+    }
+}

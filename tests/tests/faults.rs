@@ -256,6 +256,49 @@ fn a_program_that_was_started_with_the_agent_does_not_notice() {
     on_all_jdks(launched);
 }
 
+/// The JVM's flags that the agent sets, as `-XX:+PrintFlagsFinal` shows them.
+fn set_flags(shown: &str) -> Vec<&str> {
+    const NAMES: [&str; 7] = [
+        "DisableIntrinsic",
+        "DontCompileHugeMethods",
+        "EliminateAutoBox",
+        "InlineSmallCode",
+        "OptimizeStringConcat",
+        "ThreadStackSize",
+        "Tier4InvocationThreshold",
+    ];
+    let lines: Vec<_> = shown.lines().filter(|line| line.split_whitespace().any(|word| NAMES.contains(&word))).collect();
+    assert_eq!(lines.len(), NAMES.len(), "{shown}");
+    lines
+}
+
+#[test]
+fn a_start_that_failed_leaves_the_jvms_flags_as_they_were() {
+    let fault = |point: &str, kind| Fault { point: point.to_owned(), kind, nth: 1 };
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("faults-flags-{}", bench.jdk.feature));
+        let flags = |agent: Option<String>, orders: &Orders| {
+            let mut java = plain(&bench);
+            orders.apply(&mut java);
+            java.args(agent).args(["-XX:+UnlockDiagnosticVMOptions", "-XX:+PrintFlagsFinal", "-version"]);
+            end(java)
+        };
+        let orders = Orders::new(&directory, "orders");
+        let agent = format!("-agentpath:{}=out={}", faults::agent().display(), directory.join("it.cprof").display());
+        let (expected, set) = (flags(None, &orders).stdout, flags(Some(agent.clone()), &orders).stdout);
+        let unchanged = set_flags(&set).iter().filter(|line| set_flags(&expected).contains(line)).count();
+        assert_eq!(unchanged, 0, "a start that succeeds sets them: {set}");
+        for fault in
+            [fault("load", "panic"), fault("JVMTI AddCapabilities", "error"), fault("JVMTI SetEventNotificationMode", "error")]
+        {
+            orders.fault(&fault);
+            let failed = flags(Some(agent.clone()), &orders);
+            assert!(failed.stderr.contains("runs on without being profiled"), "{fault:?}: {}", failed.stderr);
+            assert_eq!(set_flags(&failed.stdout), set_flags(&expected), "JDK {}, {fault:?}", bench.jdk.feature);
+        }
+    }
+}
+
 #[test]
 fn a_program_that_is_attached_to_does_not_notice() {
     on_all_jdks(attached);
