@@ -1,0 +1,118 @@
+//! `go tool pprof`.
+
+use super::{Costs, JAVAC, Javac, METRICS, OrFailNone, add, total};
+use cprof_tests::{OrFail, build};
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn go() -> Command {
+    let mut go = Command::new("go");
+    go.args(["tool", "pprof"]);
+    go
+}
+
+/// A number of pprof's, with its unit behind it.
+fn with_unit(text: &str) -> u64 {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    digits.parse().or_fail(format_args!("{text:?} of pprof"))
+}
+
+#[test]
+#[ignore = "needs go; scripts/test runs it"]
+fn pprof_has_the_totals_of_a_report() {
+    let javac = &*JAVAC;
+    let file = javac.export("javac.pb.gz", &["--format", "pprof"]);
+    // Few sessions, as each takes seconds to read the file; two at a time, as each uses one processor.
+    thread::scope(|scope| {
+        for metrics in METRICS.chunks(METRICS.len() / 2) {
+            scope.spawn(|| in_pprof(javac, &file, metrics));
+        }
+    });
+    let part = javac.export("part.pb.gz", &["--format", "pprof", "--root", "com.sun.tools.javac.main.JavaCompiler.parseFiles"]);
+    let peek = build::must(go().args(["-peek", "JavaCompiler.parse"]).arg(&part));
+    assert!(peek.contains("com.sun.tools.javac.main.JavaCompiler.parseFiles("), "{peek}");
+    let lines = build::must(go().args(["-top", "-lines", "-nodecount=5"]).arg(&part));
+    assert!(lines.lines().any(|l| l.contains(".java:")), "{lines}");
+    assert!(build::must(go().args(["-raw"]).arg(&part)).contains("thread:[main]"));
+    assert!(build::must(go().args(["-traces"]).arg(&part)).contains("bytecodes"));
+    let page = flame_graph(&part);
+    for text in ["com.sun.tools.javac.main.JavaCompiler.parseFiles", "bytecodes"] {
+        assert!(page.contains(text), "{text} is not in pprof's flame graph");
+    }
+}
+
+/// The page with the flame graph that pprof serves to browsers.
+fn flame_graph(file: &Path) -> String {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).or_fail("looking for a free port");
+    // Itself: ending `go tool` would not end it.
+    let tool = build::must(Command::new("go").args(["tool", "-n", "pprof"]));
+    let mut pprof = Command::new(tool.trim());
+    pprof.arg(format!("-http={free}")).arg("-no_browser").arg(file).stderr(Stdio::null());
+    let mut pprof = pprof.spawn().or_fail("starting pprof");
+    let ask = || -> io::Result<String> {
+        let mut answer = String::new();
+        let mut to = TcpStream::connect(free)?;
+        write!(to, "GET /ui/flamegraph HTTP/1.0\r\nHost: {free}\r\n\r\n")?;
+        to.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    let since = Instant::now();
+    let answer = loop {
+        match ask() {
+            Ok(answer) => break answer,
+            // It reads the file before it listens.
+            Err(e) => assert!(since.elapsed() < Duration::from_secs(60), "pprof does not answer: {e}"),
+        }
+        thread::sleep(Duration::from_millis(50));
+    };
+    pprof.kill().and_then(|()| pprof.wait()).or_fail("ending pprof");
+    assert!(answer.starts_with("HTTP/1.0 200 "), "pprof: {}", answer.lines().next().unwrap_or_default());
+    answer
+}
+
+/// Compares metrics with what pprof says of them in one session.
+fn in_pprof(javac: &Javac, file: &Path, metrics: &[(&str, &str)]) {
+    let mut commands = String::from("nodecount=0\nnodefraction=0\nedgefraction=0\n");
+    let top = |metric: &str| javac.profile.with_file_name(format!("{metric}.top"));
+    for (metric, index) in metrics {
+        let _ = writeln!(commands, "sample_index={index}\ntop >{}", top(metric).display());
+    }
+    let mut pprof = go();
+    pprof.arg(file).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut pprof = pprof.spawn().or_fail("starting pprof");
+    // The session ends with its input.
+    let mut input = pprof.stdin.take().expect("it is piped");
+    input.write_all(commands.as_bytes()).or_fail("talking to pprof");
+    drop(input);
+    let output = pprof.wait_with_output().or_fail("waiting for pprof");
+    assert!(output.status.success(), "pprof ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    for (metric, _) in metrics {
+        let text = fs::read_to_string(top(metric)).or_fail(format_args!("{metric} of pprof"));
+        let all = format!(" of {} total", total(&javac.report, metric));
+        let said = text.lines().next().unwrap_or_default();
+        assert!(said.ends_with(&all), "JDK {}, {metric} in pprof: {said:?}, reported{all}", javac.feature);
+        javac.compare(&listed(&text), metric, "pprof");
+    }
+}
+
+/// The rows of pprof's `top`: flat, flat%, sum%, cum, cum%, name.
+fn listed(text: &str) -> Costs {
+    let mut found = Costs::new();
+    for line in text.lines().skip_while(|line| !line.trim_start().starts_with("flat ")).skip(1) {
+        let mut rest = line.trim_start();
+        let mut word = || {
+            let (word, after) = rest.split_once(char::is_whitespace).or_fail_none(line);
+            rest = after.trim_start();
+            word
+        };
+        let (flat, _, _, cum, _) = (word(), word(), word(), word(), word());
+        add(&mut found, rest, with_unit(flat), with_unit(cum));
+    }
+    found
+}
