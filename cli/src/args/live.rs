@@ -153,7 +153,8 @@ pub struct Recover {
 /// `cprof clean`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  cprof clean                                               all recordings of dead JVMs of this user
+  cprof clean                                               all recordings of dead JVMs of this user, and what
+                                                            commands that were ended by force left in /tmp
   cprof clean 4711                                          that of one
   cprof clean /dev/shm/cprof-1000-4711-1795172307999
 

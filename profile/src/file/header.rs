@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Value of the header's `format`.
 pub const FORMAT: &str = "cprof profile";
 /// Version of the format; a reader reads its own only.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Name of the entry.
 pub(super) const ENTRY: &str = "cprof.json";
 

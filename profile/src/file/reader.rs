@@ -267,16 +267,16 @@ fn read_threads<R: Read + Seek>(r: &mut ColumnReader<'_, R>, strings: &Strings, 
 }
 
 fn read_nodes<R: Read + Seek>(r: &mut ColumnReader<'_, R>, profile: &Profile, count: usize) -> Result<Nodes, ReadError> {
-    let method: Vec<u32> = r.column("nodes/method.u32", count)?;
-    let mut parent: Vec<u32> = r.column("nodes/parent_distance.u32", count)?;
+    let method = r.small("nodes/method.leb128", count)?;
+    let mut parent = r.small("nodes/parent_distance.leb128", count)?;
     for (i, parent) in parent.iter_mut().enumerate() {
         // A distance beyond the first node becomes a parent that does not exist, which is refused below.
         *parent = (i as u32).checked_sub(*parent).unwrap_or(u32::MAX);
     }
-    if r.has("nodes/site.u32") != profile.run.sites {
+    if r.has("nodes/site.leb128") != profile.run.sites {
         return Err(r.damaged("its header and its columns disagree on whether call sites are distinguished"));
     }
-    let site = if profile.run.sites { r.column("nodes/site.u32", count)? } else { Vec::new() };
+    let site = if profile.run.sites { r.small("nodes/site.leb128", count)? } else { Vec::new() };
     let mut threads = profile.threads.iter().peekable();
     let mut first = 0;
     let mut numbers = 0u64;

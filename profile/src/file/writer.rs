@@ -154,11 +154,11 @@ pub fn write_to<W: Write + Seek>(out: W, profile: &Profile) -> io::Result<W> {
     w.column("threads/leases.u32", p.threads.iter().map(|t| t.leases))?;
     w.column("threads/first_node.u32", p.threads.iter().map(|t| t.first_node))?;
 
-    w.column("nodes/method.u32", p.nodes.method.iter().copied())?;
+    w.small("nodes/method.leb128", p.nodes.method.iter().copied())?;
     let distances = p.nodes.parent.iter().enumerate().map(|(node, &parent)| node as u32 - parent);
-    w.column("nodes/parent_distance.u32", distances)?;
+    w.small("nodes/parent_distance.leb128", distances)?;
     if p.run.sites {
-        w.column("nodes/site.u32", p.nodes.site.iter().copied())?;
+        w.small("nodes/site.leb128", p.nodes.site.iter().copied())?;
     }
     w.bytes("nodes/counters.leb128", p.nodes.counters.bytes(), Some(FAST))?;
     for (i, misses) in p.misses.iter().enumerate() {
