@@ -112,7 +112,8 @@ pub fn refuse_archiving(vm: *mut JavaVM) -> Result<(), String> {
 
 /// Commands to the compilers (`CompileCommand`, a line each), and the path of a file of more.
 pub fn commands(vm: *mut JavaVM) -> (Option<String>, Option<String>) {
-    let text = |name| Table::find(vm).and_then(|table| table.text(name));
+    let table = Table::find(vm);
+    let text = |name| table.as_ref().and_then(|table| table.text(name));
     (text("CompileCommand"), text("CompileCommandFile"))
 }
 

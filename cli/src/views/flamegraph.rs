@@ -5,7 +5,7 @@ use crate::args::Flamegraph;
 use crate::metrics::{Notes, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use anyhow::{Context, Error, Result, anyhow};
+use anyhow::{Context, Result};
 use cprof_compare::metric::find;
 use cprof_profile::metrics::Metric;
 use cprof_views::forest::Forest;
@@ -54,19 +54,16 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
 
 /// The metric that says most of those that both profiles have; if that is not the one that would be shown of `after` alone, says why.
 fn telling(after: &Loaded, before: Option<&Loaded>) -> Result<(Metric, Option<Metric>)> {
-    let mut why = None;
-    for name in after.telling() {
-        match both(after, before, &name) {
-            Ok(found) => {
-                why.into_iter().for_each(|why: Error| output::tell(format_args!("{name} are drawn: {why:#}")));
-                return Ok(found);
-            }
-            Err(e) => {
-                why.get_or_insert(e);
-            }
-        }
-    }
-    Err(why.unwrap_or_else(|| anyhow!("{} has no metric", after.view.file)))
+    let names = after.telling();
+    let why = match both(after, before, &names[0]) {
+        Err(why) => why,
+        found => return found,
+    };
+    let Some(name) = names.iter().find(|name| before.is_some_and(|before| before.telling().contains(name))) else {
+        return Err(why);
+    };
+    output::tell(format_args!("{name} are drawn: {why:#}"));
+    both(after, before, name)
 }
 
 /// The metric of that name in both profiles.

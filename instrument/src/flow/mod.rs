@@ -380,17 +380,19 @@ impl Graph {
     /// Whether the store to local 0 at `bci` makes the constructor one of [`Graph::loses_this`].
     fn loses_this_at(&self, bci: u32) -> bool {
         let Some(block) = self.blocks[..self.blocks.partition_point(|b| b.start <= bci)].last() else { return false };
-        let until = block.last as usize;
-        let to_super = || self.marks[until] & mark::SUPER_CALL != 0;
-        block.uninitialised && !(to_super() && self.marks[bci as usize..until].iter().all(|m| m & mark::THROWS == 0))
+        let nothing_throws = || self.marks[bci as usize..block.last as usize].iter().all(|m| m & mark::THROWS == 0);
+        block.uninitialised && !(self.ends_in_super(block) && nothing_throws())
     }
 
     /// Where a constructor's call of `super(...)` or `this(...)` ends this block: up to where a handler may cover it. No handler's frame fits to the call, nor to
     /// what is before it once local 0 is not `this` any more (JVMS §4.10.1.4: the frame of a handler has `this` in a local as long as it is uninitialised).
     pub fn covered_before_super(&self, block: &Block) -> Option<u32> {
-        let is_super = self.marks[block.last as usize] & mark::SUPER_CALL != 0;
         let store = || self.stores_of_0.iter().copied().find(|bci| (block.start..block.last).contains(bci));
-        is_super.then(|| store().unwrap_or(block.last))
+        self.ends_in_super(block).then(|| store().unwrap_or(block.last))
+    }
+
+    fn ends_in_super(&self, block: &Block) -> bool {
+        self.marks[block.last as usize] & mark::SUPER_CALL != 0
     }
 
     /// Every backward jump is taken for a loop from its target to itself.

@@ -128,7 +128,7 @@ impl<W: Write + Seek> ColumnWriter<W> {
         self.each(name, 10 * values.len(), values.iter(), leb128::put)
     }
 
-    /// As [`Self::packed`], of numbers of 32 bits. Deflate has a third of the work with these, and files of millions of contexts are a fifth smaller.
+    /// As [`Self::packed`], of numbers of 32 bits. Deflate has a third of the work with these, and files of millions of contexts are a third to a half smaller than with four bytes each.
     pub(super) fn small(&mut self, name: &str, values: impl ExactSizeIterator<Item = u32>) -> io::Result<()> {
         self.each(name, 5 * values.len(), values.map(u64::from), leb128::put)
     }
@@ -214,8 +214,9 @@ impl<'p, R: Read + Seek> ColumnReader<'p, R> {
 
     /// A column of exactly `count` numbers in LEB128.
     pub(super) fn packed(&mut self, name: &str, count: u64) -> Result<Amounts, ReadError> {
+        let bytes = self.packed_bytes(name, count)?;
         let mut numbers = Amounts::default();
-        self.numbers(name, count, |number| {
+        self.unpack(&bytes, name, count, |number| {
             numbers.push(number);
             Some(())
         })?;
@@ -224,12 +225,10 @@ impl<'p, R: Read + Seek> ColumnReader<'p, R> {
 
     /// The same of numbers of 32 bits.
     pub(super) fn small(&mut self, name: &str, count: usize) -> Result<Vec<u32>, ReadError> {
-        let mut numbers: Vec<u32> = Vec::new();
-        self.numbers(name, count as u64, |number| {
-            // All at once, as the entry has a byte for each.
-            if numbers.capacity() == 0 {
-                numbers.reserve_exact(count);
-            }
+        let bytes = self.packed_bytes(name, count as u64)?;
+        // All at once: there is a byte for each.
+        let mut numbers = Vec::with_capacity(count);
+        self.unpack(&bytes, name, count as u64, |number| {
             numbers.push(u32::try_from(number).ok()?);
             Some(())
         })?;
@@ -237,9 +236,8 @@ impl<'p, R: Read + Seek> ColumnReader<'p, R> {
     }
 
     /// Does something with each number; `None`: it is too large.
-    fn numbers(&mut self, name: &str, count: u64, mut each: impl FnMut(u64) -> Option<()>) -> Result<(), ReadError> {
-        let bytes = self.packed_bytes(name, count)?;
-        let mut rest = &bytes[..];
+    fn unpack(&self, bytes: &[u8], name: &str, count: u64, mut each: impl FnMut(u64) -> Option<()>) -> Result<(), ReadError> {
+        let mut rest = bytes;
         if (0..count).any(|_| leb128::get(&mut rest).and_then(&mut each).is_none()) {
             return Err(self.not_packed(name, count, NotPacked::Short));
         }
