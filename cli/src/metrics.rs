@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{Columns, Options, evaluate};
 use cprof_profile::metrics::{self, Metric};
+use cprof_profile::names::few;
 use cprof_profile::target::{CycleEstimator, Model};
 use cprof_profile::tree::Tree;
 use std::collections::HashSet;
@@ -62,10 +63,8 @@ impl Notes {
     /// About a profile's columns, one line each.
     pub fn lines(&self, file: &str) -> Vec<String> {
         let line = |(note, columns): &(String, Vec<String>)| {
-            let more = columns.len().saturating_sub(NAMED);
-            let named = columns[..columns.len() - more].join(", ");
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("{file}: {named}{more}: {note}")
+            let named = few(columns, NAMED);
+            format!("{file}: {named}: {note}")
         };
         self.0.iter().map(line).collect()
     }

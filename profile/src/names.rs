@@ -85,6 +85,14 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
+/// The first `most` of a list, and how many more there are: `a, b and 2 more`.
+pub fn few<S: AsRef<str>>(list: &[S], most: usize) -> String {
+    let named: Vec<&str> = list.iter().take(most).map(AsRef::as_ref).collect();
+    let more = list.len().saturating_sub(most);
+    let more = if more > 0 { format!(" and {} more", thousands(more as u64)) } else { String::new() };
+    named.join(", ") + &more
+}
+
 /// `1234567` as `1,234,567`.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();

@@ -9,7 +9,7 @@
 use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
 use crate::model::{NativeSite, Profile, special};
-use crate::names::{parameters, stable};
+use crate::names::{few, parameters, stable};
 use crate::recover::Recovery;
 use rustc_hash::FxHashMap;
 
@@ -79,12 +79,9 @@ impl NotTold {
         let mut names: Vec<String> = self.natives.iter().map(name).collect();
         names.sort();
         names.dedup();
-        let more = names.len().saturating_sub(NAMED);
-        names.truncate(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let (names, reasons) = (names.join(", "), self.reasons.join(", "));
+        let (names, reasons) = (few(&names, NAMED), self.reasons.join(", "));
         (!names.is_empty()).then(|| {
-            format!("calls of native methods are not shown where Java methods may stand in for them: {names}{more}; {reasons}")
+            format!("calls of native methods are not shown where Java methods may stand in for them: {names}; {reasons}")
         })
     }
 }

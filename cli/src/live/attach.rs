@@ -12,7 +12,7 @@ use cprof_live::hotspot::exchange::Exchange;
 use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
 use cprof_live::process::{Process, user_name};
 use cprof_profile::model::RunFacts;
-use cprof_profile::names::thousands;
+use cprof_profile::names::{few, thousands};
 use cprof_profile::options::literal;
 use cprof_profile::target::Library;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -262,10 +262,8 @@ fn not_restored(reply: &Reply) -> Vec<String> {
         }
     }
     let line = |(reason, classes): &(&str, Vec<&str>)| {
-        let more = classes.len().saturating_sub(NAMED);
-        let (noun, named) = (if classes.len() == 1 { "class" } else { "classes" }, classes[..classes.len() - more].join(", "));
-        let more = if more > 0 { format!(" and {} more", thousands(more as u64)) } else { String::new() };
-        format!("the JVM keeps cprof's code, which does nothing any more, in {noun} {named}{more}: {reason}")
+        let (noun, named) = (if classes.len() == 1 { "class" } else { "classes" }, few(classes, NAMED));
+        format!("the JVM keeps cprof's code, which does nothing any more, in {noun} {named}: {reason}")
     };
     reasons.iter().map(line).collect()
 }
