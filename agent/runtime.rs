@@ -267,6 +267,7 @@ mod tests {
             ("SLOT_TREE", slot::TREE),
             ("SLOT_CACHE", slot::CACHE),
             ("LOG_SIZE", event::LOG_SIZE),
+            ("EVENT_CALLEE", event::CALLEE),
             ("EVENT_CALLER", event::CALLER),
             ("EVENT_LEAF", event::LEAF >> 32),
             ("EVENT_COLD", event::COLD),

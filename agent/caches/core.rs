@@ -1,10 +1,14 @@
 //! One core: its caches, and the events that it sees in order.
 
-use super::fifo::{Fifo, LANES, MOST_LOOKUPS};
+use super::fifo::{Fifo, MOST_LOOKUPS};
+#[cfg(target_arch = "x86_64")]
+use super::lanes::{Avx2, HasAvx2};
+use super::lanes::{LANES, Lanes, Vector};
 use super::view::View;
 use cprof_instrument::abi::{self, event, header, node};
 use cprof_profile::cache::{CacheKind, CacheSpec, CacheStrategy, Cause, Lookup, strategy};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of what is always there: the reference of the arena's record of that kind.
 const HIT: u32 = (header::HIT / abi::UNIT) as u32;
@@ -16,8 +20,6 @@ const FIRST: usize = 64;
 struct Method {
     id: u32,
     code_length: u32,
-    /// Offset of the misses in the method's nodes.
-    misses: u64,
 }
 
 /// A core.
@@ -26,18 +28,20 @@ pub struct Core {
     /// The FIFO caches, in their lanes.
     fifo_specs: Vec<Option<CacheSpec>>,
     fifo: Fifo,
-    /// By number, beside the FIFO caches' entries.
+    /// By number, beside the FIFO caches' entries, whose tag is where the misses are in a method's nodes, in [`abi::UNIT`] from their start;
+    /// 0: nowhere.
     methods: Vec<Method>,
     numbers: HashMap<u32, u32>,
     /// The other caches and their lanes.
     others: Vec<(usize, Box<dyn CacheStrategy>)>,
-    /// Scratch: lookups of the other caches, and where their misses are counted.
+    /// Scratch: lookups of the other caches, and where their misses are counted, in [`abi::UNIT`].
     lookups: Vec<Lookup>,
     charged: Vec<u64>,
     missed: Vec<bool>,
     /// Places for misses of a cause in a node.
     lanes: u32,
-    avx2: bool,
+    #[cfg(target_arch = "x86_64")]
+    avx2: Option<HasAvx2>,
 }
 
 impl Core {
@@ -55,7 +59,8 @@ impl Core {
             charged: Vec::new(),
             missed: Vec::new(),
             lanes: super::lanes(specs),
-            avx2: avx2(),
+            #[cfg(target_arch = "x86_64")]
+            avx2: HasAvx2::detect(),
         }
     }
 
@@ -67,111 +72,122 @@ impl Core {
     }
 
     /// Simulates events, none of them [`event::COLD`].
-    pub fn run(&mut self, view: &mut View<'_>, events: &[u64]) {
+    pub fn run(&mut self, view: &mut View<'_>, events: &[AtomicU64]) {
         for events in events.chunks(MOST_LOOKUPS / 2) {
             self.fifo.rebase();
-            #[cfg(target_arch = "x86_64")]
-            if self.avx2 {
-                // SAFETY: this processor has AVX2.
-                unsafe { self.run_avx2(view, events) };
-                continue;
+            match self.lanes {
+                4 => self.run_lanes::<4>(view, events),
+                _ => self.run_lanes::<LANES>(view, events),
             }
-            self.run_lanes(view, events);
         }
         if !self.others.is_empty() {
             self.run_others(view, events);
         }
     }
 
-    /// [`Self::run_lanes`], compiled for registers of eight lanes.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn run_avx2(&mut self, view: &mut View<'_>, events: &[u64]) {
-        self.run_lanes(view, events);
+    fn run_lanes<const N: usize>(&mut self, view: &mut View<'_>, events: &[AtomicU64]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(proof) = self.avx2 {
+            // SAFETY: this processor has AVX2.
+            return unsafe { self.run_avx2::<N>(proof, view, events) };
+        }
+        self.run_each::<Lanes, N>((), view, events);
     }
 
+    /// [`Self::run_each`], compiled for the vector's instructions.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn run_avx2<const N: usize>(&mut self, proof: HasAvx2, view: &mut View<'_>, events: &[AtomicU64]) {
+        self.run_each::<Avx2, N>(proof, view, events);
+    }
+
+    /// Its branches are predicted well: what it takes time for is the number of its instructions.
     #[inline(always)]
-    fn run_lanes(&mut self, view: &mut View<'_>, events: &[u64]) {
-        let mut next = self.fifo.next;
-        for &event in events {
-            let (callee, caller, leaf) = parts(event);
-            if caller == 0 || leaf {
-                let method = self.number(view, callee);
-                if let Some(missed) = self.fifo.lookup(method, &mut next) {
-                    let at = self.misses(callee, method);
-                    self.count(view, at, &missed);
-                }
+    fn run_each<V: Vector, const N: usize>(&mut self, proof: V::Proof, view: &mut View<'_>, events: &[AtomicU64]) {
+        let mut next = V::new(proof, &self.fifo.next);
+        for event in events {
+            let (entered, returned) = parts(event);
+            if let Some(callee) = entered
+                && let Some((misses, missed)) = self.load(proof, view, callee, &mut next)
+            {
+                count::<V, N>(view, callee, misses, missed);
             }
-            if caller != 0 {
-                let method = self.number(view, caller - event::CALLER as u32);
-                if let Some(missed) = self.fifo.lookup(method, &mut next) {
-                    let method = self.number(view, callee);
-                    let at = self.misses(callee, method) + self.row();
-                    self.count(view, at, &missed);
+            if let Some((callee, caller)) = returned
+                && let Some((_, missed)) = self.load(proof, view, caller, &mut next)
+            {
+                let misses = self.misses(view, callee);
+                if misses != 0 {
+                    count::<V, N>(view, callee, misses + N as u32, missed);
                 }
             }
         }
-        self.fifo.next = next;
+        self.fifo.next = next.get();
     }
 
-    fn run_others(&mut self, view: &mut View<'_>, events: &[u64]) {
+    /// Looks a node's method up and loads it where it is missing: where the misses are in its nodes, and where it was missing, if anywhere.
+    #[inline(always)]
+    fn load<V: Vector>(&mut self, proof: V::Proof, view: &mut View<'_>, node: u32, next: &mut V) -> Option<(u32, V)> {
+        // A method without a number is missing everywhere: so nobody needs to ask who finds one.
+        match self.fifo.lookup(proof, view.record(node)?, next)? {
+            (0, _) => {
+                self.fifo.forget_unknown();
+                let number = self.give_number(view, node);
+                self.fifo.lookup(proof, number, next)
+            }
+            found => Some(found),
+        }
+    }
+
+    /// Where the misses are in a node, in [`abi::UNIT`] from its start; 0: nowhere.
+    #[inline(always)]
+    fn misses(&mut self, view: &mut View<'_>, node: u32) -> u32 {
+        match self.fifo.tag(view.record(node).unwrap_or(HIT)) {
+            0 => {
+                let number = self.number(view, node);
+                self.fifo.tag(number)
+            }
+            misses => misses,
+        }
+    }
+
+    fn run_others(&mut self, view: &mut View<'_>, events: &[AtomicU64]) {
         self.lookups.clear();
         self.charged.clear();
-        for &event in events {
-            let (callee, caller, leaf) = parts(event);
-            if caller == 0 || leaf {
-                let method = self.number(view, callee);
-                self.other_lookup(method, Cause::Enter, self.misses(callee, method));
+        for event in events {
+            let (entered, returned) = parts(event);
+            if let Some(callee) = entered {
+                self.other_lookup(view, callee, Cause::Enter, callee);
             }
-            if caller != 0 {
-                let method = self.number(view, caller - event::CALLER as u32);
-                let own = self.number(view, callee);
-                self.other_lookup(method, Cause::Return, self.misses(callee, own) + self.row());
+            if let Some((callee, caller)) = returned {
+                self.other_lookup(view, caller, Cause::Return, callee);
             }
         }
         self.missed.resize(self.lookups.len(), false);
         for (lane, cache) in &mut self.others {
             cache.lookups(&self.lookups, &mut self.missed);
             for (&at, _) in self.charged.iter().zip(&self.missed).filter(|(_, missed)| **missed) {
-                view.add(at + 8 * *lane as u64, 1);
+                view.increment(at + *lane as u64);
             }
         }
     }
 
-    fn other_lookup(&mut self, method: u32, cause: Cause, charged: u64) {
-        let Some(&Method { id, code_length, .. }) = self.methods.get(method as usize).filter(|m| m.id != 0) else { return };
+    fn other_lookup(&mut self, view: &mut View<'_>, node: u32, cause: Cause, charged: u32) {
+        let number = self.number(view, node);
+        let Some(&Method { id, code_length }) = self.methods.get(number as usize).filter(|m| m.id != 0) else { return };
+        let row = if cause == Cause::Return { u64::from(self.lanes) } else { 0 };
+        let misses = match self.misses(view, charged) {
+            // Of a node without counters.
+            0 => abi::JUNK / abi::UNIT + node::COUNTERS / abi::UNIT,
+            misses => u64::from(charged) + u64::from(misses),
+        };
         self.lookups.push(Lookup { method: id, code_length, cause });
-        self.charged.push(charged);
-    }
-
-    /// Bytes of the misses of one cause.
-    #[inline(always)]
-    fn row(&self) -> u64 {
-        8 * u64::from(self.lanes)
-    }
-
-    /// Where a node's entry misses are; the junk node's are nowhere.
-    #[inline(always)]
-    fn misses(&self, node: u32, method: u32) -> u64 {
-        match self.methods.get(method as usize) {
-            Some(method) if method.id != 0 => u64::from(node) * abi::UNIT + method.misses,
-            _ => abi::JUNK + node::COUNTERS,
-        }
-    }
-
-    #[inline(always)]
-    fn count(&self, view: &mut View<'_>, at: u64, missed: &[i32; LANES]) {
-        if self.row() == 8 * LANES as u64 {
-            view.subtract::<LANES>(at, missed);
-        } else {
-            view.subtract::<4>(at, missed);
-        }
+        self.charged.push(misses + row);
     }
 
     /// The number of a node's method.
     #[inline(always)]
     fn number(&mut self, view: &mut View<'_>, node: u32) -> u32 {
-        match view.u32(u64::from(node) * abi::UNIT + node::RECORD) {
+        match view.record(node) {
             Some(0) => self.give_number(view, node),
             Some(number) => number,
             None => HIT,
@@ -179,35 +195,43 @@ impl Core {
     }
 
     #[cold]
-    fn give_number(&mut self, view: &mut View<'_>, at: u32) -> u32 {
-        let at = u64::from(at) * abi::UNIT;
-        let Some(id) = view.u32(at).filter(|id| (abi::FIRST_METHOD..abi::MAX_METHODS).contains(id)) else { return HIT };
+    fn give_number(&mut self, view: &mut View<'_>, node: u32) -> u32 {
+        let id = view.u32(u64::from(node) * abi::UNIT + node::METHOD);
+        let Some(id) = id.filter(|id| (abi::FIRST_METHOD..abi::MAX_METHODS).contains(id)) else { return HIT };
         let entry = abi::METHODS + abi::METHOD_ENTRY * u64::from(id);
         let (Some(shape), Some(code_length)) = (view.u32(entry), view.u32(entry + 4)) else { return HIT };
         let (fifo, methods) = (&mut self.fifo, &mut self.methods);
         let number = *self.numbers.entry(id).or_insert_with(|| {
             let counters = (shape & abi::METHOD_COUNTERS) as u16;
-            methods.push(Method { id, code_length, misses: abi::node_size(counters, shape & abi::METHOD_LEAF != 0, 0) });
-            fifo.add(&self.fifo_specs, code_length)
+            methods.push(Method { id, code_length });
+            let misses = abi::node_size(counters, shape & abi::METHOD_LEAF != 0, 0) / abi::UNIT;
+            fifo.add(&self.fifo_specs, code_length, misses as u32)
         });
-        view.set_u32(at + node::RECORD, number);
+        view.set_u32(u64::from(node) * abi::UNIT + node::RECORD, number);
         number
     }
 }
 
-/// The callee's node, the caller's + [`event::CALLER`] or 0, and whether both are looked up.
+/// Counts misses of one cause: `misses` is where they are in the node.
 #[inline(always)]
-fn parts(event: u64) -> (u32, u32, bool) {
-    (event as u32, (event >> 32) as u32 & 0x7FFF_FFFF, event & event::LEAF != 0)
+fn count<V: Vector, const N: usize>(view: &mut View<'_>, node: u32, misses: u32, missed: V) {
+    view.counters::<N>(u64::from(node) + u64::from(misses), |counters| missed.count(counters));
+}
+
+/// The node of the callee that was entered, if one was, and those of a callee that returned and its caller: of a leaf both.
+#[inline(always)]
+fn parts(event: &AtomicU64) -> (Option<u32>, Option<(u32, u32)>) {
+    let event = event.load(Ordering::Relaxed);
+    let callee = event as u32;
+    match (event >> 32) as u32 {
+        0 => (Some(callee), None),
+        caller if event & event::LEAF != 0 => {
+            (Some(callee), Some((callee, (caller & !((event::LEAF >> 32) as u32)).wrapping_sub(event::CALLER as u32))))
+        }
+        caller => (None, Some((callee.wrapping_sub(event::CALLEE as u32), caller - event::CALLER as u32))),
+    }
 }
 
 fn others(specs: &[CacheSpec]) -> Vec<(usize, Box<dyn CacheStrategy>)> {
     specs.iter().enumerate().filter(|(_, s)| s.kind != CacheKind::Fifo).map(|(lane, s)| (lane, strategy(*s))).collect()
-}
-
-fn avx2() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::arch::is_x86_feature_detected!("avx2");
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
 }

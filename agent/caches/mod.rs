@@ -5,6 +5,7 @@
 
 mod core;
 mod fifo;
+mod lanes;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -17,6 +18,7 @@ use cprof_profile::cache::{CacheSpec, Scope};
 use cprof_profile::options::simulation;
 use cprof_profile::recording::Memory;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use view::View;
 
@@ -29,7 +31,7 @@ pub fn lanes(specs: &[CacheSpec]) -> u32 {
         caches::OFF => 0,
         caches::INLINE => 1,
         _ if specs.len() <= 4 => 4,
-        _ => fifo::LANES as u32,
+        _ => lanes::LANES as u32,
     }
 }
 
@@ -52,7 +54,6 @@ struct Tree {
     /// Some were.
     begun: bool,
     core: Option<Core>,
-    events: Vec<u64>,
 }
 
 impl Caches {
@@ -102,12 +103,12 @@ impl Caches {
         let reading = self.counting.read().unwrap_or_else(PoisonError::into_inner);
         let mut view = View::new(&self.arena, &reading);
         if from <= end && end <= log + u64::from(view.u32(log + 4)?) {
-            view.copy(from, ((end - from) / 8) as usize, &mut tree.events)?;
+            let events = view.words(from, ((end - from) / 8) as usize)?;
             match &self.shared {
-                Some(core) => play(&mut lock(core), &mut view, &tree.events, !tree.begun, false),
+                Some(core) => play(&mut lock(core), &mut view, events, !tree.begun, false),
                 None => {
                     let core = tree.core.get_or_insert_with(|| Core::new(&self.specs));
-                    play(core, &mut view, &tree.events, !tree.begun, true);
+                    play(core, &mut view, events, !tree.begun, true);
                 }
             }
             tree.begun = true;
@@ -121,12 +122,12 @@ impl Caches {
 }
 
 /// Between two threads, a core of one thread at a time is cold.
-fn play(core: &mut Core, view: &mut View<'_>, events: &[u64], first: bool, one_thread: bool) {
+fn play(core: &mut Core, view: &mut View<'_>, events: &[AtomicU64], first: bool, one_thread: bool) {
     // A lessee that leaves has its log simulated at once, so what says that it has left is the last event; not in what was logged before the JVM could
     // call the agent. To look for it among all took 6 to 8 % of a run with eight caches.
     let (before, rest) = events.split_at(if first { 0 } else { events.len().saturating_sub(1) });
     core.run(view, before);
-    for (i, events) in rest.split(|&e| e == event::COLD).enumerate() {
+    for (i, events) in rest.split(|e| e.load(Ordering::Relaxed) == event::COLD).enumerate() {
         if i > 0 && one_thread {
             core.clear();
         }

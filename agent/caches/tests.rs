@@ -9,6 +9,7 @@ use cprof_profile::cache::{CacheSpec, strategy};
 use cprof_profile::cache::{Cause, Lookup};
 use cprof_profile::options::{Options, simulation};
 use std::sync::RwLock;
+use std::sync::atomic::AtomicU64;
 
 /// The published cache: each block has a name, a lookup searches them all, and a method's blocks are written behind the last.
 struct Published {
@@ -118,7 +119,7 @@ fn compare(text: &str, count: usize, seed: u64) -> u64 {
             let caller = 1 + random.below(near.into()) as usize;
             let form = random.below(3);
             let callers = (u64::from(nodes[caller]) + event::CALLER) << 32;
-            events.push(u64::from(nodes[callee]) | [0, callers, callers | event::LEAF][form as usize]);
+            events.push(u64::from(nodes[callee]) + [0, callers + event::CALLEE, callers | event::LEAF][form as usize]);
             for (what, looked_up) in [(0, callee), (1, caller)] {
                 if form == 2 || form as usize == what {
                     for (i, spec) in specs.iter().enumerate() {
@@ -136,7 +137,7 @@ fn compare(text: &str, count: usize, seed: u64) -> u64 {
                 }
             }
         }
-        core.run(&mut View::new(&arena, &reading), &events);
+        core.run(&mut View::new(&arena, &reading), &events.into_iter().map(AtomicU64::new).collect::<Vec<_>>());
     }
     assert_eq!(found(&arena, &nodes, specs), expected, "{text}");
     expected.iter().flatten().sum()
@@ -168,8 +169,16 @@ fn what_points_nowhere_is_ignored() {
     let far = 0x7FFF_FFFF;
     let caller = u64::from(nodes[2]) + event::CALLER;
     let junk = abi::JUNK / abi::UNIT;
-    let events = [far, hit, junk, far << 32 | far, far << 32 | u64::from(nodes[1]), event::LEAF | caller << 32 | far];
-    core.run(&mut View::new(&arena, &reading), &events);
+    let events = [
+        far,
+        hit,
+        junk,
+        far << 32 | far,
+        far << 32 | u64::from(nodes[1]) + event::CALLEE,
+        far << 32,
+        event::LEAF | caller << 32 | far,
+    ];
+    core.run(&mut View::new(&arena, &reading), &events.map(AtomicU64::new));
     let misses: u64 = found(&arena, &nodes, &options.caches).iter().flatten().sum();
     assert_eq!(misses, 0, "the only method that was looked up was charged to no node");
     assert_eq!(cprof_profile::recording::Memory::u32(&arena, header::HIT), Some(kind::RECORD));

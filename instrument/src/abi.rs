@@ -355,9 +355,12 @@ pub mod record {
     pub const SIZE: u64 = 32;
 }
 
-/// With [`caches::LOGGED`], a u64 per lookup, or per two of them: low half the reference of the callee's node; high half 0 for an
-/// entry, for a return the reference of the caller's node + [`event::CALLER`]. Both must fit 31 bits.
+/// With [`caches::LOGGED`], a u64 per lookup, or per two of them: low half the reference of the callee's node, for a return +
+/// [`event::CALLEE`]; high half 0 for an entry, for a return the reference of the caller's node + [`event::CALLER`]. References must
+/// fit 31 bits.
 pub mod event {
+    /// What is added to a callee's reference that returns: C2 would keep in a register from a method's entry to its end what both need.
+    pub const CALLEE: u64 = 1;
     /// What is added to a caller's reference, as the [`super::header::EARLY`] node has 0.
     pub const CALLER: u64 = 1;
     /// Bit: a leaf was entered and returns, and both methods are looked up.
@@ -365,7 +368,7 @@ pub mod event {
     /// Between two lessees of a tree.
     pub const COLD: u64 = 0;
     /// Logs are full at multiples of this.
-    pub const LOG_SIZE: u64 = 32 << 10;
+    pub const LOG_SIZE: u64 = 8 << 10;
     /// Largest arena whose references fit.
     pub const MOST_MEMORY: u64 = 15 << 30;
 }

@@ -43,7 +43,7 @@ final class CProfCaches {
             if (CProfSlots.cache(u, t) > u.getLong(null, record + RECORD_LIMIT)) load(u, t, record, n, 1);
         } else {
             try {
-                log(u, t, n - BASE >>> 3 | caller(p));
+                log(u, t, n - BASE + (EVENT_CALLEE << 3) >>> 3 | caller(p));
             } catch (StackOverflowError e) {
                 // No room to have a full log simulated. The method returns all the same.
                 u.putLong(null, header(LOST), u.getLong(null, header(LOST)) + 1);
