@@ -62,13 +62,12 @@ impl<'a> View<'a> {
     /// Changes adjacent counters, given in [`abi::UNIT`] from the arena's start, if they are in it.
     #[inline(always)]
     pub fn counters<const N: usize>(&mut self, at: u64, change: impl FnOnce(&mut [u64; N])) {
-        let at = at * abi::UNIT;
-        if at + 8 * N as u64 > self.len {
+        if at + N as u64 > self.len / abi::UNIT {
             return;
         }
         // SAFETY: aligned, being a multiple of 8 from the arena's start, and inside the arena; every bit pattern is a counter. Nobody else
         // writes the misses of this core's nodes (the caller of `new`), and whoever reads them waits for the guard.
-        change(unsafe { &mut *self.base.add(at as usize).cast::<[u64; N]>() });
+        change(unsafe { &mut *self.base.add((at * abi::UNIT) as usize).cast::<[u64; N]>() });
     }
 
     /// Words where they are; `None` beyond the end. Their owner may go on writing behind what was asked for.
