@@ -174,7 +174,7 @@ fn what_points_nowhere_is_ignored() {
         hit,
         junk,
         far << 32 | far,
-        far << 32 | u64::from(nodes[1]) + event::CALLEE,
+        (far << 32) | (u64::from(nodes[1]) + event::CALLEE),
         far << 32,
         event::LEAF | caller << 32 | far,
     ];
