@@ -64,6 +64,12 @@ impl Core {
         }
     }
 
+    /// As on a processor without AVX2.
+    #[cfg(all(test, target_arch = "x86_64"))]
+    pub fn without_avx2(self) -> Core {
+        Core { avx2: None, ..self }
+    }
+
     /// Loses all methods.
     pub fn clear(&mut self) {
         self.fifo.rebase();

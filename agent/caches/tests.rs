@@ -92,6 +92,13 @@ fn found(arena: &Arena, nodes: &[u32], specs: &[CacheSpec]) -> Vec<[u64; 2]> {
 }
 
 fn compare(text: &str, count: usize, seed: u64) -> u64 {
+    let misses = compare_on(text, count, seed, |core| core);
+    #[cfg(target_arch = "x86_64")]
+    assert_eq!(compare_on(text, count, seed, Core::without_avx2), misses);
+    misses
+}
+
+fn compare_on(text: &str, count: usize, seed: u64, processor: impl Fn(Core) -> Core) -> u64 {
     let mut random = Random(seed);
     let options = Options::parse(&format!("cache={text}")).unwrap();
     let specs = &options.caches;
@@ -100,7 +107,7 @@ fn compare(text: &str, count: usize, seed: u64) -> u64 {
     let mut fifo: Vec<_> = specs.iter().map(|s| Published::new(*s)).collect();
     let mut others: Vec<_> = specs.iter().map(|s| strategy(*s)).collect();
     let mut expected = vec![[0u64; 2]; METHODS as usize * specs.len()];
-    let mut core = Core::new(specs);
+    let mut core = processor(Core::new(specs));
     let gate = RwLock::new(());
     let reading = gate.read().unwrap();
     let mut near = 4;
