@@ -29,8 +29,8 @@ const ENDLESS: &[(&str, RangeInclusive<u32>)] = &[("LoopUnswitching", 21..=24)];
 
 /// C2 of JDK 25 keeps what woven loops have no register for in vector registers, and moves it there and back in every turn. On the stack it costs nothing where
 /// the processor renames the stack's memory: the kernels took 1.86 times as long instead of 1.95 (an interpreter's loop 1.17 instead of 1.43), and with one method
-/// cache 2.49 instead of 2.66. On JDK 17 it makes no difference.
-const SPILLING: (&str, RangeInclusive<u32>) = ("UseFPUForSpilling", 25..=u32::MAX);
+/// cache 2.49 instead of 2.66. On JDK 17 it makes no difference. The feature release is the first for which it is cleared.
+const SPILLING: (&str, u32) = ("UseFPUForSpilling", 25);
 
 /// Kilobytes of stack for new threads. Woven frames are larger: up to eight times in code compiled by C1 (measured with a method
 /// that only calls itself), so that recursion which fitted before would not without more. The main thread's stack is the launcher's.
@@ -84,7 +84,7 @@ pub fn set(vm: *mut JavaVM, feature: u32, caches: bool) -> Result<Vec<Missing>, 
             missing.push(Missing(format!("flag {name} is not in this JVM: its compilers may take long")));
         }
     }
-    if SPILLING.1.contains(&feature) {
+    if feature >= SPILLING.1 {
         table.clear_if_default(SPILLING.0);
     }
     let inlining = (!caches).then_some(&INLINE_LESS);
@@ -218,6 +218,12 @@ impl Table {
         None
     }
 
+    /// [`Self::find_flag`], unless the user has set the flag.
+    fn find_default(&self, wanted: &str) -> Option<(*mut u8, *mut c_int)> {
+        // SAFETY: as in find_flag.
+        self.find_flag(wanted).filter(|&(_, origin)| unsafe { *origin & ORIGIN_MASK == 0 })
+    }
+
     /// The value of a flag of type ccstr or ccstrlist, which may have none.
     fn text(&self, name: &str) -> Option<String> {
         let (value, _) = self.find_flag(name)?;
@@ -243,25 +249,21 @@ impl Table {
 
     /// Sets a flag of type bool to false, unless the user has set it. The VM, which may yet choose a default for this processor, takes it for the user's.
     fn clear_if_default(&self, name: &str) {
-        let Some((value, origin)) = self.find_flag(name) else { return };
+        let Some((value, origin)) = self.find_default(name) else { return };
         // SAFETY: SPILLING is of type bool, one byte (c2_globals.hpp); the rest as in find_flag.
         unsafe {
-            if *origin & ORIGIN_MASK == 0 {
-                *value = 0;
-                *origin |= COMMAND_LINE;
-            }
+            *value = 0;
+            *origin |= COMMAND_LINE;
         }
     }
 
     /// Multiplies a flag of type intx by `by / over`, unless the user has set it.
     fn scale_if_default(&self, name: &str, by: isize, over: isize) {
-        let Some((value, origin)) = self.find_flag(name) else { return };
-        // SAFETY: the flags that are scaled are of type intx, of pointer size (globals.hpp); the rest as in find_flag.
+        let Some((value, _)) = self.find_default(name) else { return };
+        // SAFETY: the flags that are scaled are of type intx, of pointer size (globals.hpp).
         unsafe {
             let value = value.cast::<isize>();
-            if *origin & ORIGIN_MASK == 0 {
-                *value = *value * by / over;
-            }
+            *value = *value * by / over;
         }
     }
 

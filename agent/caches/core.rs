@@ -147,13 +147,8 @@ impl Core {
     /// Where the misses are in a node, in [`abi::UNIT`] from its start; 0: nowhere.
     #[inline(always)]
     fn misses(&mut self, view: &mut View<'_>, node: u32) -> u32 {
-        match self.fifo.tag(view.record(node).unwrap_or(HIT)) {
-            0 => {
-                let number = self.number(view, node);
-                self.fifo.tag(number)
-            }
-            misses => misses,
-        }
+        let number = self.number(view, node);
+        self.fifo.tag(number)
     }
 
     fn run_others(&mut self, view: &mut View<'_>, events: &[AtomicU64]) {

@@ -34,7 +34,6 @@ pub struct Fifo {
     /// Number of the block that is written next. Whoever looks up keeps it in registers.
     pub next: Lanes,
     entries: Vec<Entry>,
-    fixed: usize,
 }
 
 impl Fifo {
@@ -45,7 +44,7 @@ impl Fifo {
         for (lane, spec) in specs.iter().enumerate().take(LANES) {
             size[lane] = spec.map_or(0, |spec| spec.blocks.min(MOST_BLOCKS) as i32);
         }
-        let mut fifo = Fifo { size, next: size.map(|n| n + 1), entries: vec![NEVER_MISSES; fixed], fixed };
+        let mut fifo = Fifo { size, next: size.map(|n| n + 1), entries: vec![NEVER_MISSES; fixed] };
         fifo.forget_unknown();
         fifo
     }
@@ -82,10 +81,10 @@ impl Fifo {
             if self.next[lane] < LARGE {
                 continue;
             }
-            // What is there keeps its distance to `next`; what is not stays below.
+            // What is there keeps its distance to `next`; what is not stays below; method 0 is below anyway.
             let by = self.next[lane] - self.size[lane] - 1;
             self.next[lane] -= by;
-            for entry in self.entries.iter_mut().skip(self.fixed).filter(|e| e.limit[lane] != i32::MAX) {
+            for entry in self.entries.iter_mut().skip(1).filter(|e| e.limit[lane] != i32::MAX) {
                 entry.limit[lane] = (entry.limit[lane] - by).max(0);
             }
         }
