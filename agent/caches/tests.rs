@@ -29,7 +29,10 @@ impl Published {
         }
         for block in 0..code_length.div_ceil(self.block_size) {
             self.names[self.next] = if block == 0 { method } else { 0 };
-            self.next = (self.next + 1) % self.names.len();
+            self.next += 1;
+            if self.next == self.names.len() {
+                self.next = 0;
+            }
         }
         true
     }
@@ -91,29 +94,25 @@ fn found(arena: &Arena, nodes: &[u32], specs: &[CacheSpec]) -> Vec<[u64; 2]> {
     out
 }
 
+/// Plays random events through the caches of a configuration, with each kind of vectors. Answers the sum of all misses.
 fn compare(text: &str, count: usize, seed: u64) -> u64 {
-    let misses = compare_on(text, count, seed, |core| core);
-    #[cfg(target_arch = "x86_64")]
-    assert_eq!(compare_on(text, count, seed, Core::without_avx2), misses);
-    misses
-}
-
-fn compare_on(text: &str, count: usize, seed: u64, processor: impl Fn(Core) -> Core) -> u64 {
-    let mut random = Random(seed);
     let options = Options::parse(&format!("cache={text}")).unwrap();
     let specs = &options.caches;
     assert_eq!(simulation(specs), caches::LOGGED);
+    let mut random = Random(seed);
     let (arena, nodes, lengths) = arena(&options, &mut random);
+    let mut simulated = vec![(arena, Core::new(specs))];
+    #[cfg(target_arch = "x86_64")]
+    simulated.push((self::arena(&options, &mut Random(seed)).0, Core::new(specs).without_avx2()));
     let mut fifo: Vec<_> = specs.iter().map(|s| Published::new(*s)).collect();
     let mut others: Vec<_> = specs.iter().map(|s| strategy(*s)).collect();
     let mut expected = vec![[0u64; 2]; METHODS as usize * specs.len()];
-    let mut core = processor(Core::new(specs));
     let gate = RwLock::new(());
     let reading = gate.read().unwrap();
     let mut near = 4;
     for batch in 0..count {
         if batch % 7 == 6 {
-            core.clear();
+            simulated.iter_mut().for_each(|(_, core)| core.clear());
             fifo = specs.iter().map(|s| Published::new(*s)).collect();
             others = specs.iter().map(|s| strategy(*s)).collect();
         }
@@ -144,9 +143,14 @@ fn compare_on(text: &str, count: usize, seed: u64, processor: impl Fn(Core) -> C
                 }
             }
         }
-        core.run(&mut View::new(&arena, &reading), &events.into_iter().map(AtomicU64::new).collect::<Vec<_>>());
+        let events: Vec<_> = events.into_iter().map(AtomicU64::new).collect();
+        for (arena, core) in &mut simulated {
+            core.run(&mut View::new(arena, &reading), &events);
+        }
     }
-    assert_eq!(found(&arena, &nodes, specs), expected, "{text}");
+    for (arena, _) in &simulated {
+        assert_eq!(found(arena, &nodes, specs), expected, "{text}");
+    }
     expected.iter().flatten().sum()
 }
 

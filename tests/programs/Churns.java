@@ -1,4 +1,4 @@
-// Shows: nothing by itself: defines classes in new loaders and drops them, as many as it is told. See tests/tests/loaders.rs.
+// Shows: nothing by itself: defines classes in new loaders and drops them, as many as it is told. See tests/tests/whole/loaders.rs.
 // not-run
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;

@@ -1,4 +1,4 @@
-// Shows: nothing by itself: the JDK's own HTTP server, on a port that the system chooses, until its standard input ends. See tests/tests/servers.rs.
+// Shows: nothing by itself: the JDK's own HTTP server, on a port that the system chooses, until its standard input ends. See tests/tests/whole/servers.rs.
 // "/fib/N" answers the Nth Fibonacci number; with the argument "virtual" each request is served in a virtual thread. Each line read answers the port.
 // not-run
 import com.sun.net.httpserver.HttpExchange;

@@ -1,6 +1,6 @@
 // Shows: nothing by itself: a Java agent that keeps the bytes of a class as they come to it, which may be after cprof, and has the JVM redefine the class
 // with them, as agents do that put code back: at once if it comes with the JVM, else when it is called without an argument. With "changed" it changes them
-// before, and with "own" it gives the class its own code. See tests/tests/agents.rs.
+// before, and with "own" it gives the class its own code. See tests/tests/whole/agents.rs.
 // not-run
 import java.lang.instrument.ClassDefinition;
 import java.lang.instrument.ClassFileTransformer;

@@ -1,4 +1,4 @@
-// Shows: nothing by itself: a little of everything that the agent has to do with, for tests/tests/faults.rs.
+// Shows: nothing by itself: a little of everything that the agent has to do with, for tests/tests/whole/faults.rs.
 // not-run
 import java.util.function.IntUnaryOperator;
 

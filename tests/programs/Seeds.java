@@ -1,4 +1,4 @@
-// Shows: nothing by itself: prints what depends on seeds that the JDK takes from clocks. See tests/tests/determinism.rs.
+// Shows: nothing by itself: prints what depends on seeds that the JDK takes from clocks. See tests/tests/whole/determinism.rs.
 // not-run
 import java.util.Map;
 import java.util.Random;

@@ -1,4 +1,4 @@
-// Shows: nothing by itself: threads, virtual threads and class loaders that come and go until its standard input ends. See tests/tests/soak.rs.
+// Shows: nothing by itself: threads, virtual threads and class loaders that come and go until its standard input ends. See tests/tests/whole/soak.rs.
 // A line N is N rounds of counted work, all of it in new threads and new classes; it is answered when all of them have ended. 0 collects garbage.
 // not-run
 import java.io.BufferedReader;

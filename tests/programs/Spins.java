@@ -1,4 +1,4 @@
-// Shows: nothing by itself: runs until it is told to stop by a signal. See tests/tests/ending.rs.
+// Shows: nothing by itself: runs until it is told to stop by a signal. See tests/tests/whole/ending.rs.
 // not-run
 class Spins {
     static int step(int i) {

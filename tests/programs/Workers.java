@@ -1,4 +1,4 @@
-// Shows: nothing by itself: works on several threads until it is killed, and prints how often it has called tick. See tests/tests/live.rs.
+// Shows: nothing by itself: works on several threads until it is killed, and prints how often it has called tick. See tests/tests/whole/live.rs.
 // not-run
 import java.util.Arrays;
 import java.util.HashMap;

@@ -88,7 +88,7 @@ pub struct Timing {
 impl Timing {
     /// Reads the table.
     pub fn read(r: i64, w: i64) -> Timing {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../profile/tests/data/jop-timing.tsv");
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../profile/tests/format/data/jop-timing.tsv");
         let text = std::fs::read_to_string(&file).or_fail(file.display());
         let mut formulas = vec![None; 256];
         for line in text.lines().filter(|l| l.starts_with(|c: char| c.is_ascii_digit())) {

@@ -1,4 +1,4 @@
-// Shows: nothing by itself: a program beside whose profiler other agents are at work, until its standard input ends. See tests/tests/agents.rs.
+// Shows: nothing by itself: a program beside whose profiler other agents are at work, until its standard input ends. See tests/tests/whole/agents.rs.
 // Each line read is answered by one: "serve N": N requests of Serve; "choose N": one of three branches; "events FILE N": N events of JFR and
 // readings of the file; "coverage": what JaCoCo has seen since it was last asked; "advice": what Byte Buddy's advice has.
 // not-run

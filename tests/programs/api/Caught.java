@@ -1,4 +1,4 @@
-// Takes snapshots while another thread runs; tests/tests/caught.rs knows what each of its methods has executed after any number of calls.
+// Takes snapshots while another thread runs; tests/tests/whole/caught.rs knows what each of its methods has executed after any number of calls.
 import cprof.CProf;
 
 class Caught {

@@ -1,4 +1,4 @@
-// Pauses more than once; asks and ends in a pause. tests/tests/api.rs runs it.
+// Pauses more than once; asks and ends in a pause. tests/tests/whole/api.rs runs it.
 import cprof.CProf;
 
 class Often {

@@ -1,4 +1,4 @@
-// Pauses, resumes and takes a snapshot while method caches are simulated; tests/tests/steered_caches.rs runs it. No method but measured
+// Pauses, resumes and takes a snapshot while method caches are simulated; tests/tests/whole/steered_caches.rs runs it. No method but measured
 // runs in two phases in one context, and what it executes itself in each is named there.
 import cprof.CProf;
 

@@ -1,4 +1,4 @@
-// Steers its own profile through the public API; tests/tests/api.rs runs it with and without the agent.
+// Steers its own profile through the public API; tests/tests/whole/api.rs runs it with and without the agent.
 import cprof.CProf;
 
 class Steered {

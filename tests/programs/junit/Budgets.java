@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Under the agent four of these seven tests pass; tests/tests/junit.rs runs them. */
+/** Under the agent four of these seven tests pass; tests/tests/whole/junit.rs runs them. */
 class Budgets {
     /** 9 + 9n bytecodes. */
     static int work(int n) {

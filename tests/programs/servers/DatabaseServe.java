@@ -1,5 +1,5 @@
 // Shows: nothing by itself: the database H2 as a TCP server, on a port that the system chooses, until its standard input ends. See
-// tests/tests/servers.rs. "select sum(fib(n)) from parts where part = ?" calls fib(n) for ROWS rows. Each line read answers the port.
+// tests/tests/whole/servers.rs. "select sum(fib(n)) from parts where part = ?" calls fib(n) for ROWS rows. Each line read answers the port.
 // not-run
 import java.io.BufferedReader;
 import java.io.InputStreamReader;

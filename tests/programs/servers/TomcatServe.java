@@ -1,4 +1,4 @@
-// Shows: nothing by itself: Tomcat on a port that the system chooses, until its standard input ends. See tests/tests/servers.rs.
+// Shows: nothing by itself: Tomcat on a port that the system chooses, until its standard input ends. See tests/tests/whole/servers.rs.
 // "/fib/N" answers the Nth Fibonacci number. Each line read answers the port. The argument is a directory for Tomcat's own files.
 // not-run
 import jakarta.servlet.http.HttpServlet;

@@ -141,7 +141,7 @@ fn snapshots_subtract() {
         let mut diff = Command::new(build::cprof());
         let csv = build::must(diff.arg("diff").arg(&first).arg(&end).args(["--metric", "calls", "--format", "csv"]));
         let row = |method: &str| csv.lines().find(|l| l.contains(&format!(",Steered,{method},"))).unwrap_or_default().to_owned();
-        // tests/tests/api.rs: 40 rounds before the snapshot, 40 of another method after it, each with a step.
+        // tests/tests/whole/api.rs: 40 rounds before the snapshot, 40 of another method after it, each with a step.
         assert!(row("late").starts_with("new,") && row("late").contains(",0,40,40,"), "{}", row("late"));
         assert!(row("step").starts_with("changed,") && row("step").contains(",40,80,40,"), "{}", row("step"));
         assert_eq!(row("counted"), "", "nothing happened there");

@@ -1,0 +1,36 @@
+//! End-to-end tests: JVMs with the agent, and the `cprof` command on what they leave. One program, as each is linked with everything.
+
+mod agents;
+mod annotate;
+mod api;
+mod archives;
+mod attach;
+mod blackholes;
+mod budgets;
+mod cache_options;
+mod call_kinds;
+mod call_sites;
+mod caught;
+mod cycles;
+mod determinism;
+mod docs;
+mod ending;
+mod equality;
+mod exports;
+mod faults;
+mod full;
+mod javap;
+mod junit;
+mod large;
+mod limits;
+mod live;
+mod loaders;
+mod merge;
+mod oracle;
+mod overflow;
+mod reading;
+mod servers;
+mod soak;
+mod steered_caches;
+mod terminal;
+mod users;
