@@ -36,28 +36,34 @@ fn outcome(jdk: &Jdk, classes: &Path, flags: &[String]) -> ([u32; 3], String) {
 #[test]
 #[ignore = "needs JUnit's jar from Maven Central"]
 fn budgets_of_test_methods() {
-    for jdk in jdk::all() {
-        let directory = build::fresh(&format!("junit-{}", jdk.feature));
-        let source = program::directory().join("junit/Budgets.java");
-        let path = format!("{}:{}", launcher().display(), class_path(&directory));
-        build::must(jdk.command("javac").args(["-g", "-cp", &path, "-d"]).arg(&directory).arg(source));
-        let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), directory.join("end.cprof").display());
-        let (counts, text) = outcome(&jdk, &directory, &[agent, "-Dcprof.budgets=require".to_owned()]);
-        assert_eq!(counts, [4, 3, 0], "JDK {}: {text}", jdk.feature);
-        for message in [
-            "beyond executed 283 bytecodes; its budget is at most 282",
-            "cheaper executed 283 bytecodes; its budget is at least 284",
-            "for its own reason",
-        ] {
-            assert!(text.contains(message), "JDK {}: no {message:?} in {text}", jdk.feature);
+    std::thread::scope(|scope| {
+        for jdk in jdk::all() {
+            scope.spawn(move || budgets_on(&jdk));
         }
-        for (flags, expected) in [
-            (vec![], [6, 1, 0]),
-            (vec!["-Dcprof.budgets=skip".to_owned()], [0, 0, 7]),
-            (vec!["-Dcprof.budgets=require".to_owned()], [0, 7, 0]),
-        ] {
-            let (counts, text) = outcome(&jdk, &directory, &flags);
-            assert_eq!(counts, expected, "JDK {} without the agent, {flags:?}: {text}", jdk.feature);
-        }
+    });
+}
+
+fn budgets_on(jdk: &Jdk) {
+    let directory = build::fresh(&format!("junit-{}", jdk.feature));
+    let source = program::directory().join("junit/Budgets.java");
+    let path = format!("{}:{}", launcher().display(), class_path(&directory));
+    build::must(jdk.command("javac").args(["-g", "-cp", &path, "-d"]).arg(&directory).arg(source));
+    let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), directory.join("end.cprof").display());
+    let (counts, text) = outcome(jdk, &directory, &[agent, "-Dcprof.budgets=require".to_owned()]);
+    assert_eq!(counts, [4, 3, 0], "JDK {}: {text}", jdk.feature);
+    for message in [
+        "beyond executed 283 bytecodes; its budget is at most 282",
+        "cheaper executed 283 bytecodes; its budget is at least 284",
+        "for its own reason",
+    ] {
+        assert!(text.contains(message), "JDK {}: no {message:?} in {text}", jdk.feature);
+    }
+    for (flags, expected) in [
+        (vec![], [6, 1, 0]),
+        (vec!["-Dcprof.budgets=skip".to_owned()], [0, 0, 7]),
+        (vec!["-Dcprof.budgets=require".to_owned()], [0, 7, 0]),
+    ] {
+        let (counts, text) = outcome(jdk, &directory, &flags);
+        assert_eq!(counts, expected, "JDK {} without the agent, {flags:?}: {text}", jdk.feature);
     }
 }
