@@ -100,10 +100,10 @@ fn compare(text: &str, count: usize, seed: u64) -> u64 {
     let specs = &options.caches;
     assert_eq!(simulation(specs), caches::LOGGED);
     let mut random = Random(seed);
-    let (arena, nodes, lengths) = arena(&options, &mut random);
-    let mut simulated = vec![(arena, Core::new(specs))];
+    let (first, nodes, lengths) = arena(&options, &mut random);
+    let mut simulated = vec![(first, Core::new(specs))];
     #[cfg(target_arch = "x86_64")]
-    simulated.push((self::arena(&options, &mut Random(seed)).0, Core::new(specs).without_avx2()));
+    simulated.push((arena(&options, &mut Random(seed)).0, Core::new(specs).without_avx2()));
     let mut fifo: Vec<_> = specs.iter().map(|s| Published::new(*s)).collect();
     let mut others: Vec<_> = specs.iter().map(|s| strategy(*s)).collect();
     let mut expected = vec![[0u64; 2]; METHODS as usize * specs.len()];
@@ -125,7 +125,8 @@ fn compare(text: &str, count: usize, seed: u64) -> u64 {
             let caller = 1 + random.below(near.into()) as usize;
             let form = random.below(3);
             let callers = (u64::from(nodes[caller]) + event::CALLER) << 32;
-            events.push(u64::from(nodes[callee]) + [0, callers + event::CALLEE, callers | event::LEAF][form as usize]);
+            let event = u64::from(nodes[callee]) + [0, callers + event::CALLEE, callers | event::LEAF][form as usize];
+            events.push(AtomicU64::new(event));
             for (what, looked_up) in [(0, callee), (1, caller)] {
                 if form == 2 || form as usize == what {
                     for (i, spec) in specs.iter().enumerate() {
@@ -143,7 +144,6 @@ fn compare(text: &str, count: usize, seed: u64) -> u64 {
                 }
             }
         }
-        let events: Vec<_> = events.into_iter().map(AtomicU64::new).collect();
         for (arena, core) in &mut simulated {
             core.run(&mut View::new(arena, &reading), &events);
         }
