@@ -5,7 +5,7 @@
 //! an error and never a SIGBUS: the rest of the arena then becomes private memory of the JVM.
 
 use crate::{caches, faults, message};
-use cprof_instrument::abi::{self, flags, header, lessees, wanted};
+use cprof_instrument::abi::{self, MethodEntry, flags, header, lessees, wanted};
 use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
 use cprof_profile::options::{Options, simulation};
 use cprof_profile::recording::Memory;
@@ -146,11 +146,10 @@ impl Arena {
         self.base() + self.reserved
     }
 
-    /// What the method table says of a method: its counters, whether it is a leaf, and the length of its code.
-    pub fn method(&self, id: u32) -> (u16, bool, u32) {
+    /// What the method table says of a method.
+    pub fn method(&self, id: u32) -> MethodEntry {
         let at = abi::METHODS + abi::METHOD_ENTRY * u64::from(id);
-        let word = self.u32_at(at).load(Ordering::Acquire);
-        ((word & abi::METHOD_COUNTERS) as u16, word & abi::METHOD_LEAF != 0, self.u32_at(at + 4).load(Ordering::Acquire))
+        MethodEntry::of([at, at + 4].map(|at| self.u32_at(at).load(Ordering::Acquire)))
     }
 
     /// Takes room in the file for these bytes.
@@ -188,7 +187,7 @@ impl Arena {
     }
 
     /// Enters a method in the method table. False when there is no room for it: then it must not be woven.
-    pub fn add_method(&self, id: u32, counters: u16, leaf: bool, code_length: u32) -> bool {
+    pub fn add_method(&self, id: u32, entry: MethodEntry) -> bool {
         let at = abi::METHOD_ENTRY * u64::from(id);
         {
             let mut ready = crate::lock(&self.ready);
@@ -199,9 +198,9 @@ impl Arena {
                 ready.table += TABLE_STEP;
             }
         }
-        let word = u32::from(counters) | if leaf { abi::METHOD_LEAF } else { 0 };
-        self.u32_at(abi::METHODS + at + 4).store(code_length, Ordering::Relaxed);
-        self.u32_at(abi::METHODS + at).store(word, Ordering::Release);
+        let [shape, code] = entry.words();
+        self.u32_at(abi::METHODS + at + 4).store(code, Ordering::Relaxed);
+        self.u32_at(abi::METHODS + at).store(shape, Ordering::Release);
         self.u32_at(header::METHOD_COUNT).fetch_max(id - abi::FIRST_METHOD + 2, Ordering::Release);
         true
     }

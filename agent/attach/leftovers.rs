@@ -5,6 +5,7 @@ use crate::jni::Jni;
 use crate::jvmti::{Jvmti, MethodId};
 use crate::lock;
 use cprof_instrument::Level;
+use cprof_instrument::abi::MethodEntry;
 use jni_sys::jobject;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -73,12 +74,8 @@ pub struct WovenMethod {
     pub id: u32,
     /// How its departures are placed.
     pub level: Level,
-    /// Number of its counters.
-    pub counters: u16,
-    /// It publishes no node.
-    pub leaf: bool,
-    /// Bytes of its original code.
-    pub length: u32,
+    /// What the method table says of it.
+    pub entry: MethodEntry,
 }
 
 /// One of an earlier run.

@@ -5,7 +5,7 @@ use super::fifo::{Fifo, MOST_LOOKUPS};
 use super::lanes::{Avx2, HasAvx2};
 use super::lanes::{LANES, Lanes, Vector};
 use super::view::View;
-use cprof_instrument::abi::{self, event, header, node};
+use cprof_instrument::abi::{self, MethodEntry, event, header, node};
 use cprof_profile::cache::{CacheKind, CacheSpec, CacheStrategy, Cause, Lookup, strategy};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -200,12 +200,13 @@ impl Core {
         let id = view.u32(u64::from(node) * abi::UNIT + node::METHOD);
         let Some(id) = id.filter(|id| (abi::FIRST_METHOD..abi::MAX_METHODS).contains(id)) else { return HIT };
         let entry = abi::METHODS + abi::METHOD_ENTRY * u64::from(id);
-        let (Some(shape), Some(code_length)) = (view.u32(entry), view.u32(entry + 4)) else { return HIT };
+        let (Some(shape), Some(code)) = (view.u32(entry), view.u32(entry + 4)) else { return HIT };
         let (fifo, methods) = (&mut self.fifo, &mut self.methods);
         let number = *self.numbers.entry(id).or_insert_with(|| {
-            let counters = (shape & abi::METHOD_COUNTERS) as u16;
+            let MethodEntry { counters, leaf, code_length, .. } = MethodEntry::of([shape, code]);
+            let code_length = code_length.into();
             methods.push(Method { id, code_length });
-            let misses = abi::node_size(counters, shape & abi::METHOD_LEAF != 0, 0) / abi::UNIT;
+            let misses = abi::node_size(counters, leaf, 0) / abi::UNIT;
             fifo.add(&self.fifo_specs, code_length, misses as u32)
         });
         view.set_u32(u64::from(node) * abi::UNIT + node::RECORD, number);

@@ -4,7 +4,7 @@ use super::core::Core;
 use super::lanes;
 use super::view::View;
 use crate::arena::Arena;
-use cprof_instrument::abi::{self, caches, event, header, kind, node};
+use cprof_instrument::abi::{self, MethodEntry, caches, event, header, kind, node};
 use cprof_profile::cache::{CacheSpec, strategy};
 use cprof_profile::cache::{Cause, Lookup};
 use cprof_profile::options::{Options, simulation};
@@ -64,7 +64,8 @@ fn arena(options: &Options, random: &mut Random) -> (Arena, Vec<u32>, Vec<u32>) 
         let leaf = i % 2 == 0;
         let range = [200, 3000, 40_000][random.below(3) as usize];
         let length = 1 + random.below(range) as u32;
-        assert!(arena.add_method(abi::FIRST_METHOD + i, COUNTERS, leaf, length));
+        let entry = MethodEntry { counters: COUNTERS, leaf, code_length: length as u16, class: 0, superclass: 0 };
+        assert!(arena.add_method(abi::FIRST_METHOD + i, entry));
         put(at, abi::FIRST_METHOD + i);
         nodes.push((at / abi::UNIT) as u32);
         lengths.push(length);

@@ -17,10 +17,8 @@ impl Classes {
         let alive = lock(&self.lasting).take_alive(jni);
         let leftovers = alive.into_iter().map(|Lasting { class, entry, woven_for }| {
             let logged = log.classes.get(entry as usize)?;
-            let methods = logged.methods.iter().map(|&(index, id, level)| {
-                let (counters, leaf, length) = self.arena.method(id);
-                WovenMethod { index, id, level, counters, leaf, length }
-            });
+            let methods =
+                logged.methods.iter().map(|&(index, id, level)| WovenMethod { index, id, level, entry: self.arena.method(id) });
             Some(Leftover {
                 class,
                 name: logged.name.to_owned(),
@@ -40,7 +38,7 @@ impl Classes {
         faults::pass("adopt");
         let Some(class) = jni.watched(left.class) else { return };
         let methods: Vec<_> = left.methods.iter().map(|m| (m.index, m.id, m.level)).collect();
-        let entered = left.methods.iter().all(|m| self.arena.add_method(m.id, m.counters, m.leaf, m.length));
+        let entered = left.methods.iter().all(|m| self.arena.add_method(m.id, m.entry));
         let mut known = lock(&self.known);
         let entry = known.ids.len() as EntryId;
         let ids = methods.iter().map(|&(index, id, _)| (index, id)).collect();

@@ -3,7 +3,7 @@
 use super::Classes;
 use crate::policy::{self, ClassPolicy};
 use crate::{faults, lock, thread_fields};
-use cprof_instrument::abi;
+use cprof_instrument::abi::{self, MethodEntry};
 use cprof_instrument::classfile::{ClassFile, Method};
 use cprof_instrument::weave::{self, SkipReason, Treatment, Weaver, Woven};
 use cprof_profile::names;
@@ -46,6 +46,13 @@ fn key(class: &ClassFile, hidden: bool, numbers: bool) -> Key {
     (stable.into(), hasher.finish())
 }
 
+/// A class's number in [`MethodEntry`].
+fn number(name: &[u8]) -> u16 {
+    let mut hasher = FxHasher::default();
+    name.hash(&mut hasher);
+    (hasher.finish() as u16).max(1)
+}
+
 /// The bytes that the VM uses instead, if there is a difference.
 pub(super) fn changed(woven: Option<Woven>, length: usize) -> Option<Vec<u8>> {
     woven.filter(|woven| !woven.methods.is_empty() || woven.bytes.len() != length).map(|woven| woven.bytes)
@@ -59,6 +66,8 @@ thread_local! {
 struct Numbering<'a> {
     classes: &'a Classes,
     policy: ClassPolicy<'a>,
+    /// What [`MethodEntry::class`] and [`MethodEntry::superclass`] are in its constructors.
+    family: [u16; 2],
     /// Of a class that is woven again: its methods' places in the class file, in their order, and their ids.
     before: Option<Vec<(u16, u32)>>,
 }
@@ -79,8 +88,10 @@ impl weave::Policy for Numbering<'_> {
             return before.binary_search_by_key(&method.index, |&(index, _)| index).ok().map(|at| before[at].1);
         }
         let id = lock(&self.classes.colours).id(method);
-        let code_length = method.code_length()?;
-        (id < abi::MAX_METHODS && self.classes.arena.add_method(id, counters, leaf, code_length)).then_some(id)
+        let code_length = method.code_length()?.try_into().ok()?;
+        let [class, superclass] = if method.is_constructor() { self.family } else { [0; 2] };
+        let entry = MethodEntry { counters, leaf, code_length, class, superclass };
+        (id < abi::MAX_METHODS && self.classes.arena.add_method(id, entry)).then_some(id)
     }
 }
 
@@ -136,7 +147,8 @@ impl Classes {
 
     /// `before`: the ids that its methods have.
     fn numbering(&self, class: &ClassFile<'_>, before: Option<Vec<(u16, u32)>>) -> Numbering<'_> {
-        Numbering { classes: self, policy: self.policy.class(class), before }
+        let family = [Some(class.name()), class.super_name()].map(|name| name.map_or(0, number));
+        Numbering { classes: self, policy: self.policy.class(class), family, before }
     }
 
     /// What the VM gets to see of a class.

@@ -28,6 +28,9 @@ pub mod call {
     pub const RET: (&str, &str) = ("ret", "(JJ)V");
     /// `unwind(n, p, where)`: an exception leaves the frame: records it, publishes `p`.
     pub const UNWIND: (&str, &str) = ("unwind", "(JJI)V");
+    /// `unwindConstructor(n, p, where)`: as `unwind`, for a constructor. A constructor that has called it by `super(...)` or `this(...)` has no handler
+    /// there and is left as well: what is published is the node of the first caller that is not.
+    pub const UNWIND_CONSTRUCTOR: (&str, &str) = ("unwindConstructor", "(JJI)V");
     /// `caught(n, where)`: a handler of the frame's own runs: records it, publishes `n`.
     pub const CAUGHT: (&str, &str) = ("caught", "(JI)V");
     /// `count(n, offset)`: adds 1 to the counter at byte `offset` of the node.
@@ -172,8 +175,7 @@ pub mod flags {
 pub const JUNK: u64 = 4096;
 /// See [`JUNK`].
 pub const JUNK_SIZE: u64 = 256 * 1024;
-/// Table of methods, two u32 per id: bits 0..=13 number of counters, [`METHOD_LEAF`]; and the length of its original code in bytes.
-/// Written by the agent before the woven class reaches the JVM.
+/// Table of methods, the two u32 of a [`MethodEntry`] per id. Written by the agent before the woven class reaches the JVM.
 pub const METHODS: u64 = JUNK + JUNK_SIZE;
 /// Bytes of an entry in it.
 pub const METHOD_ENTRY: u64 = 8;
@@ -183,6 +185,12 @@ pub const MAX_METHODS: u32 = 4 << 20;
 pub const METHOD_COUNTERS: u32 = 0x3FFF;
 /// Bit in the method table: the method is a leaf, its node has no child slots.
 pub const METHOD_LEAF: u32 = 1 << 31;
+/// Where a [`MethodEntry`] has the number of the superclass in its first word, and that of the class in its second.
+pub const METHOD_SUPERCLASS: u32 = 14;
+/// See [`METHOD_SUPERCLASS`].
+pub const METHOD_CLASS: u32 = 16;
+/// Mask of these numbers, and of the length of the code.
+pub const METHOD_HALF: u32 = 0xFFFF;
 /// Most counters of one method, so that its node fits [`JUNK_SIZE`] and the method table.
 pub const MAX_COUNTERS: u16 = 16_000;
 /// Bytes beyond [`header::LIMIT`] that are safe to touch.
@@ -194,6 +202,43 @@ pub const CHUNK_ALIGN: u64 = 4096;
 pub const CHUNKS: u64 = METHODS + METHOD_ENTRY * MAX_METHODS as u64;
 /// First method id.
 pub const FIRST_METHOD: u32 = 16;
+
+/// What the method table says of a method: bits 0..=13 number of counters, [`METHOD_SUPERCLASS`], [`METHOD_LEAF`]; the length of its original code in
+/// bytes, [`METHOD_CLASS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MethodEntry {
+    /// Number of its counters.
+    pub counters: u16,
+    /// It publishes no node.
+    pub leaf: bool,
+    /// Bytes of its original code.
+    pub code_length: u16,
+    /// Of a constructor, so that the runtime can tell who may have called it by `super(...)` or `this(...)`: a number for its class and one for the
+    /// superclass, made of their names. 0: none. Classes of one name have the same, and by a rare chance others do.
+    pub class: u16,
+    /// See [`MethodEntry::class`].
+    pub superclass: u16,
+}
+
+impl MethodEntry {
+    /// As it is in the table.
+    pub fn words(self) -> [u32; 2] {
+        let leaf = if self.leaf { METHOD_LEAF } else { 0 };
+        let shape = u32::from(self.counters) | u32::from(self.superclass) << METHOD_SUPERCLASS | leaf;
+        [shape, u32::from(self.code_length) | u32::from(self.class) << METHOD_CLASS]
+    }
+
+    /// From the table.
+    pub fn of([shape, code]: [u32; 2]) -> MethodEntry {
+        MethodEntry {
+            counters: (shape & METHOD_COUNTERS) as u16,
+            leaf: shape & METHOD_LEAF != 0,
+            code_length: (code & METHOD_HALF) as u16,
+            class: (code >> METHOD_CLASS) as u16,
+            superclass: (shape >> METHOD_SUPERCLASS & METHOD_HALF) as u16,
+        }
+    }
+}
 
 /// Kinds of objects in a chunk, in their first u32; 16 and more: a node of that method.
 pub mod kind {

@@ -85,6 +85,11 @@ pub struct Method<'a> {
 }
 
 impl Method<'_> {
+    /// Whether it makes an object of it (JVMS §2.9.1).
+    pub fn is_constructor(&self) -> bool {
+        self.name == b"<init>"
+    }
+
     /// Bytes of its code (JVMS §4.7.3); `None` without code.
     pub fn code_length(&self) -> Option<u32> {
         let (_, content) = self.code?;

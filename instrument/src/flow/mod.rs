@@ -143,7 +143,7 @@ impl Graph {
     /// # Errors
     /// Malformed code: unknown opcodes, jumps into an instruction or out of the code, code that runs off its end.
     pub fn analyse<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>, code: &Code<'a>) -> Result<(), Error> {
-        let is_constructor = method.name == b"<init>" && class.super_index != 0;
+        let is_constructor = method.is_constructor() && class.super_index != 0;
         self.mark_leaders(class, code, is_constructor)?;
         self.mark_handlers(code)?;
         if is_constructor {

@@ -16,6 +16,8 @@ use crate::probes::Level;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Design {
     pub(super) id: u32,
+    /// It is a constructor.
+    pub(super) constructor: bool,
     /// The method has no node of its own to publish: see [`Graph::leaf`].
     pub(super) leaf: bool,
     pub(super) level: Level,
@@ -196,7 +198,7 @@ impl Body {
             for uninitialised in [false, true] {
                 if covered.iter().any(|c| c.uninitialised == uninitialised) {
                     handlers[usize::from(uninitialised)] = Some(emit.out.len() as u32);
-                    emit.unwind(design.treatment.ends_thread);
+                    emit.unwind(design.constructor, design.treatment.ends_thread);
                 }
             }
         }

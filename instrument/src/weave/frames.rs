@@ -237,7 +237,7 @@ impl<'a> Frames<'a> {
         self.parameters.clear();
         let method = around.method;
         if method.access & access::STATIC == 0 {
-            let constructor = method.name == b"<init>" && around.class.super_index != 0;
+            let constructor = method.is_constructor() && around.class.super_index != 0;
             self.locals.push(if constructor {
                 Type { tag: item::UNINITIALIZED_THIS, data: 0 }
             } else {

@@ -282,7 +282,7 @@ impl Weaver {
         let id = policy.id(method, counters, leaf).ok_or(SkipReason::NoId)?;
         let mut level = options.level;
         let design = loop {
-            let design = Design { id, leaf, level, treatment, layout };
+            let design = Design { id, constructor: method.is_constructor(), leaf, level, treatment, layout };
             let source = Source { code, graph, design, options, frame_at_0 };
             match self.body.write(&source, &mut self.placement, &mut self.constants) {
                 Ok(()) => break design,

@@ -16,6 +16,7 @@ pub(super) enum Call {
     Leave,
     Ret,
     Unwind,
+    UnwindConstructor,
     Caught,
     Count,
     Site,
@@ -26,7 +27,7 @@ pub(super) enum Call {
 }
 
 impl Call {
-    const PLAIN: usize = 13;
+    const PLAIN: usize = 14;
     /// Number of different calls.
     pub(super) const KINDS: usize = Self::PLAIN + abi::call::COUNT_FIXED as usize;
 
@@ -41,6 +42,7 @@ impl Call {
             Call::Leave,
             Call::Ret,
             Call::Unwind,
+            Call::UnwindConstructor,
             Call::Caught,
             Call::Count,
             Call::Site,
@@ -61,11 +63,12 @@ impl Call {
             Call::Leave => 5,
             Call::Ret => 6,
             Call::Unwind => 7,
-            Call::Caught => 8,
-            Call::Count => 9,
-            Call::Site => 10,
-            Call::Start => 11,
-            Call::End => 12,
+            Call::UnwindConstructor => 8,
+            Call::Caught => 9,
+            Call::Count => 10,
+            Call::Site => 11,
+            Call::Start => 12,
+            Call::End => 13,
             Call::CountFixed(counter) => Self::PLAIN + counter as usize - 1,
         }
     }
@@ -85,6 +88,7 @@ impl Call {
             Call::Leave => call::LEAVE,
             Call::Ret => call::RET,
             Call::Unwind => call::UNWIND,
+            Call::UnwindConstructor => call::UNWIND_CONSTRUCTOR,
             Call::Caught => call::CAUGHT,
             Call::Count => call::COUNT,
             Call::Site => call::SITE,
@@ -158,11 +162,11 @@ impl Emitter<'_> {
     }
 
     /// The catch-any handler; the stack holds the exception.
-    pub(super) fn unwind(&mut self, ends_thread: bool) {
+    pub(super) fn unwind(&mut self, constructor: bool, ends_thread: bool) {
         self.load_long(self.locals.n); //                                       A J
         self.load_long(self.locals.p); //                                       A J J
         self.load_int(self.locals.w); //                                        A J J I
-        self.invoke(Call::Unwind); //                                           A
+        self.invoke(if constructor { Call::UnwindConstructor } else { Call::Unwind }); // A
         if ends_thread {
             self.invoke(Call::End); //                                          A
         }

@@ -32,5 +32,6 @@ mod reading;
 mod servers;
 mod soak;
 mod steered_caches;
+mod super_calls;
 mod terminal;
 mod users;

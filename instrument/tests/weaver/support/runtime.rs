@@ -164,7 +164,7 @@ impl Observer for Runtime {
                 assert_eq!((node, self.nodes[node].parent), (self.current, parent), "a frame leaves its own node");
                 self.current = parent;
             }
-            "unwind" => {
+            "unwind" | "unwindConstructor" => {
                 let (node, parent) = (self.at(long(a)), self.at(long(&a[2..])));
                 assert_eq!(self.nodes[node].parent, parent);
                 *self.nodes[node].departures.entry((int(a[4]) as u32 & 0xFFFF, false)).or_default() += 1;

@@ -101,7 +101,7 @@ final class CProfCaches {
         record = index == 0 ? 0 : CProfMemory.room(u, r, RECORD_SIZE, true);
         if (record == 0) return NO_ROOM;
         int method = u.getInt(null, CProfTree.method(mid));
-        int length = u.getInt(null, CProfTree.method(mid) + CODE_LENGTH);
+        int length = u.getInt(null, CProfTree.method(mid) + CODE_LENGTH) & METHOD_HALF;
         u.putInt(null, record, 0);
         u.putInt(null, record + SITE, 0);
         u.putInt(null, record + RECORD_METHOD, mid);

@@ -120,6 +120,22 @@ public final class CProfRuntime {
         departed(n, where & BCI);
     }
 
+    /**
+     * No handler may be around a constructor's call of {@code super(...)} or {@code this(...)}. Whom the exception passes there is left here, by the
+     * last that can. If the call was another, a {@code new} say, its frame has a handler, which publishes what is right before anybody asks.
+     */
+    @Hidden public static void unwindConstructor(long n, long p, int where) {
+        if (!on) return;
+        publish(p);
+        departed(n, where & BCI);
+        try {
+            long above = CProfTree.above(n, p);
+            if (above != p) publish(above);
+        } catch (StackOverflowError e) {
+            // No room to look: the next handler further up is right all the same.
+        }
+    }
+
     @ForceInline @Hidden public static void caught(long n, int where) {
         // A frame older than the switch, or one of a muted thread: its callees have published what was current before them.
         if (!on || n == JUNK_NODE) return;
@@ -336,7 +352,7 @@ public final class CProfRuntime {
         // In full, and no strings put together: that would boot java.lang.invoke, a third of a small program's start.
         Reflection.registerMethodsToFilter(Object.class, Set.of( // instrument/src/weave/forwarders.rs
             "cprof$current", "cprof$enter", "cprof$enterRoot", "cprof$leaf", "cprof$leafRoot", "cprof$leave", "cprof$ret",
-            "cprof$unwind", "cprof$caught", "cprof$count", "cprof$site", "cprof$count1", "cprof$count2", "cprof$count3",
+            "cprof$unwind", "cprof$unwindConstructor", "cprof$caught", "cprof$count", "cprof$site", "cprof$count1", "cprof$count2", "cprof$count3",
             "cprof$count4", "cprof$count5", "cprof$count6", "cprof$count7", "cprof$count8", "cprof$count9", "cprof$count10",
             "cprof$count11", "cprof$count12"));
     }

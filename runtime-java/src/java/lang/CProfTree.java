@@ -277,6 +277,35 @@ final class CProfTree {
         return p + CHILDREN + (((mid ^ 1 + (mid >>> 4) % (SLOTS - 1)) + site & SLOTS - 1) << 2);
     }
 
+    /**
+     * The node of the first caller above {@code p}, or {@code p}, that an exception can find in place when it leaves the constructor {@code n} that
+     * {@code p} called. Where contexts are folded, or began with another call, callers are not known: then it is {@code p}.
+     */
+    @DontInline @Hidden static long above(long n, long p) {
+        if (n == JUNK_NODE || CProfSlots.stale(n) || fold == 2 || depth != 0) return p;
+        Unsafe u = unsafe;
+        while (p != EARLY_NODE && p != JUNK_NODE && !CProfSlots.stale(p) && callsSuper(u, p + ORIGIN, n + ORIGIN)) {
+            long caller = parent(u, p + ORIGIN);
+            int kind = u.getInt(null, caller);
+            if (kind >= FIRST_METHOD) {
+                n = p;
+                p = caller - ORIGIN;
+            } else {
+                return kind == KIND_ROOT && roots != 2 ? EARLY_NODE : p;
+            }
+        }
+        return p;
+    }
+
+    /** Whether {@code p} is a constructor and {@code n} is one of the same class or of its superclass. */
+    @Hidden private static boolean callsSuper(Unsafe u, long p, long n) {
+        int caller = u.getInt(null, p);
+        if (caller < FIRST_METHOD) return false;
+        int callee = u.getInt(null, method(u.getInt(null, n)) + CODE_LENGTH) >>> METHOD_CLASS;
+        return callee != 0 && (callee == u.getInt(null, method(caller) + CODE_LENGTH) >>> METHOD_CLASS
+            || callee == (u.getInt(null, method(caller)) >>> METHOD_SUPERCLASS & METHOD_HALF));
+    }
+
     @DontInline @Hidden static void depart(long n, int where) {
         if (n == JUNK_NODE || CProfSlots.stale(n)) return;
         Unsafe u = unsafe;
