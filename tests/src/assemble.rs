@@ -1,6 +1,6 @@
 //! Assembles the classes that `programs/Generated.java` and `programs/Huge.java` call: code that javac does not write.
 //!
-//! Class file version 49 (JDK 5), so that subroutines are allowed and no StackMapTable is needed (JVMS 4.9, 4.10.2).
+//! Class file version 49 (JDK 5), so that subroutines are allowed and no StackMapTable is needed (JVMS 4.9, 4.10.2), but for one of version 52 that has one.
 
 use op::*;
 
@@ -116,7 +116,7 @@ impl Code {
             self.bytes[at..at + width].copy_from_slice(&offset[4 - width..]);
         }
         let handlers = handlers.iter().map(|h| h.map(|label| self.labels[label.0] as u16)).collect();
-        Method { name, code: self.bytes, handlers }
+        Method { name, code: self.bytes, handlers, maps: Vec::new() }
     }
 }
 
@@ -126,24 +126,28 @@ struct Method {
     code: Vec<u8>,
     /// start, end, handler; any exception.
     handlers: Vec<[u16; 3]>,
+    /// Its StackMapTable: number of entries, entries. Empty: none.
+    maps: Vec<u8>,
 }
 
 /// The names and bytes of the classes. The huge methods have one of their own: HotSpot finds a breakpoint by walking all of its class.
-pub fn classes() -> [(&'static str, Vec<u8>); 3] {
+pub fn classes() -> [(&'static str, Vec<u8>); 4] {
     let odd = [subroutine(), handler_by_flow(), loop_to_start(), first_is_switch(), self_covering()];
     let huge = [huge("huge", 9_000), huge("limit", 65_000)];
     [
-        ("Assembled", class("Assembled", &odd)),
-        ("AssembledHuge", class("AssembledHuge", &huge)),
-        ("AssembledReuse", class("AssembledReuse", &[reuse_of_this()])),
+        ("Assembled", class("Assembled", 49, &odd)),
+        ("AssembledHuge", class("AssembledHuge", 49, &huge)),
+        ("AssembledReuse", class("AssembledReuse", 49, &[reuse_of_this(false)])),
+        ("AssembledMaps", class("AssembledMaps", 52, &[reuse_of_this(true)])),
     ]
 }
 
-fn class(name: &str, methods: &[Method]) -> Vec<u8> {
+fn class(name: &str, version: u16, methods: &[Method]) -> Vec<u8> {
     let mut pool = Pool::default();
     let this = pool.class(name);
     let parent = pool.class("java/lang/Object");
     let code_name = pool.utf8("Code");
+    let maps_name = pool.utf8("StackMapTable");
     let init = pool.constructor(parent);
     let mut body = Vec::new();
     for m in methods {
@@ -151,7 +155,8 @@ fn class(name: &str, methods: &[Method]) -> Vec<u8> {
         const PUBLIC_STATIC: u16 = 9;
         let mut code = m.code.clone();
         let (access, descriptor) = if m.name == "<init>" {
-            code[SUPER_CALL..][..2].copy_from_slice(&init.to_be_bytes());
+            let call = code.windows(3).position(|bytes| bytes == [INVOKESPECIAL, 0, 0]).expect("a call of super()");
+            code[call + 1..][..2].copy_from_slice(&init.to_be_bytes());
             (PUBLIC, "(I)V")
         } else {
             (PUBLIC_STATIC, "(I)I")
@@ -160,7 +165,8 @@ fn class(name: &str, methods: &[Method]) -> Vec<u8> {
         for u in [access, name, descriptor, 1, code_name] {
             body.extend(u.to_be_bytes());
         }
-        body.extend((12 + m.code.len() as u32 + 8 * m.handlers.len() as u32).to_be_bytes());
+        let maps_length = if m.maps.is_empty() { 0 } else { 6 + m.maps.len() };
+        body.extend((12 + m.code.len() as u32 + 8 * m.handlers.len() as u32 + maps_length as u32).to_be_bytes());
         let (max_stack, max_locals) = (5u16, 4u16);
         body.extend(max_stack.to_be_bytes());
         body.extend(max_locals.to_be_bytes());
@@ -172,11 +178,17 @@ fn class(name: &str, methods: &[Method]) -> Vec<u8> {
                 body.extend(u.to_be_bytes());
             }
         }
-        body.extend(0u16.to_be_bytes()); // attributes of the code
+        body.extend(u16::from(!m.maps.is_empty()).to_be_bytes()); // attributes of the code
+        if !m.maps.is_empty() {
+            body.extend(maps_name.to_be_bytes());
+            body.extend((m.maps.len() as u32).to_be_bytes());
+            body.extend(&m.maps);
+        }
     }
     let mut out = Vec::new();
     out.extend(0xCAFE_BABEu32.to_be_bytes());
-    out.extend([0, 0, 0, 49]);
+    out.extend([0, 0]);
+    out.extend(version.to_be_bytes());
     out.extend((pool.count + 1).to_be_bytes());
     out.extend(&pool.bytes);
     const PUBLIC_SUPER: u16 = 0x21;
@@ -255,14 +267,12 @@ fn handler_by_flow() -> Method {
     c.finish("handlerByFlow", &[[start, end, handler]])
 }
 
-/// Where a constructor has the constant of the method that it calls first: behind aload_0, iload_1, istore_0 and invokespecial.
-const SUPER_CALL: usize = 4;
-
-/// Local 0 is another one as soon as `this` is on the stack for super(), and again afterwards, as R8 makes of its constructors: x rounds of 4, beside 6 before and
-/// 2 at their end, and 5, of which the third throws for x = 0.
-fn reuse_of_this() -> Method {
+/// Local 0 is another one as soon as `this` is on the stack for super(), and again afterwards, as R8 makes of its constructors: 7 bytecodes, of which the last throws
+/// for x = 3, 4 more, then x rounds of 4, 2 at their end, and 5, of which the third throws for x = 0.
+fn reuse_of_this(maps: bool) -> Method {
     let mut c = Code::default();
-    c.emit(&[ALOAD_0, ILOAD_1, ISTORE_0, INVOKESPECIAL, 0, 0, ILOAD_1, ISTORE_0]);
+    c.emit(&[ALOAD_0, ILOAD_1, ISTORE_0, IINC, 0, 0xfd, BIPUSH, 12, ILOAD_0, IDIV, POP]);
+    c.emit(&[INVOKESPECIAL, 0, 0, ILOAD_1, ISTORE_0]);
     let (head, out) = (c.here(), c.label());
     c.emit(&[ILOAD_0]);
     c.jump(IFEQ, out);
@@ -270,7 +280,14 @@ fn reuse_of_this() -> Method {
     c.jump(GOTO_W, head);
     c.place(out);
     c.emit(&[BIPUSH, 12, ILOAD_1, IDIV, POP, RETURN]);
-    c.finish("<init>", &[])
+    let [head, out] = [head, out].map(|label| c.labels[label.0] as u8);
+    let mut method = c.finish("<init>", &[]);
+    if maps {
+        const FULL: u8 = 255;
+        // At the loop's head two integers and an empty stack, and the same where it ends.
+        method.maps = vec![0, 2, FULL, 0, head, 0, 2, 1, 1, 0, 0, out - head - 1];
+    }
+    method
 }
 
 /// Counts its parameter down to 0; the loop's head is bytecode 0. For 5: 4 rounds of 4, 3, and 4.

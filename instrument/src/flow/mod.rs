@@ -103,8 +103,8 @@ pub struct Graph {
     pub edges: Vec<FlowEdge>,
     /// No instruction may throw or run other code.
     pub leaf: bool,
-    /// A constructor goes on for long without `this` in local 0 before it is initialised: something may throw there, or control leave the block.
-    pub loses_this: bool,
+    /// A constructor stores something else to local 0 before `this` is initialised.
+    pub overwrites_this: bool,
     /// Locals that long and double values are stored to, each once.
     pub wide_stores: Vec<u16>,
     /// Every load of an int or a reference from a local.
@@ -153,10 +153,10 @@ impl Graph {
         let context = Context { class, code, follow_this };
         self.find_blocks(&context)?;
         self.find_edges(code)?;
-        self.loses_this = false;
+        self.overwrites_this = false;
         if is_constructor {
             self.find_uninitialised(code);
-            self.loses_this = self.stores_of_0.iter().any(|&bci| self.loses_this_at(bci));
+            self.overwrites_this = self.stores_of_0.iter().any(|&bci| self.block_around(bci).uninitialised);
         }
         self.find_loop_depths();
         Ok(())
@@ -377,21 +377,14 @@ impl Graph {
         }
     }
 
-    /// Whether the store to local 0 at `bci` makes the constructor one of [`Graph::loses_this`].
-    fn loses_this_at(&self, bci: u32) -> bool {
-        let Some(block) = self.blocks[..self.blocks.partition_point(|b| b.start <= bci)].last() else { return false };
-        let nothing_throws = || self.marks[bci as usize..block.last as usize].iter().all(|m| m & mark::THROWS == 0);
-        block.uninitialised && !(self.ends_in_super(block) && nothing_throws())
+    /// The block that an instruction is in.
+    pub fn block_around(&self, bci: u32) -> &Block {
+        // The first begins at 0.
+        &self.blocks[self.blocks.partition_point(|b| b.start <= bci) - 1]
     }
 
-    /// Where a constructor's call of `super(...)` or `this(...)` ends this block: up to where a handler may cover it. No handler's frame fits to the call, nor to
-    /// what is before it once local 0 is not `this` any more (JVMS §4.10.1.4: the frame of a handler has `this` in a local as long as it is uninitialised).
-    pub fn covered_before_super(&self, block: &Block) -> Option<u32> {
-        let store = || self.stores_of_0.iter().copied().find(|bci| (block.start..block.last).contains(bci));
-        self.ends_in_super(block).then(|| store().unwrap_or(block.last))
-    }
-
-    fn ends_in_super(&self, block: &Block) -> bool {
+    /// Whether a constructor's call of `super(...)` or `this(...)` ends this block. No handler may cover it.
+    pub fn ends_in_super(&self, block: &Block) -> bool {
         self.marks[block.last as usize] & mark::SUPER_CALL != 0
     }
 

@@ -278,6 +278,9 @@ fn entry(emit: &mut Emitter<'_>, source: &Source<'_, '_>) -> Option<u32> {
         return None;
     }
     emit.enter(design.id, design.treatment.root);
+    if design.layout.keeps_this {
+        emit.keep_this();
+    }
     let first = if design.level == Level::Precise { first_throwing(source.graph) } else { 0 };
     emit.set_where(first, None);
     Some(first)
@@ -436,8 +439,8 @@ fn cover(covered: &mut Vec<Covered>, graph: &Graph, from: u32, end: u32, behind:
         let leads = graph.marks[block.start as usize] & (mark::CUT_OFF | mark::TARGET | mark::HANDLER);
         if leads == mark::CUT_OFF {
             // Nothing runs here.
-        } else if let Some(until) = graph.covered_before_super(block) {
-            push(start, instruction[until as usize], block.uninitialised);
+        } else if graph.ends_in_super(block) {
+            push(start, instruction[block.last as usize], block.uninitialised);
         } else {
             push(start, block_end, block.uninitialised);
         }

@@ -28,7 +28,7 @@ mod item {
 }
 
 /// A verification type: its tag, and a pool index, bytecode index or parameter number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Type {
     tag: u8,
     data: u16,
@@ -38,6 +38,7 @@ impl Type {
     const TOP: Self = Self { tag: item::TOP, data: 0 };
     const INTEGER: Self = Self { tag: item::INTEGER, data: 0 };
     const LONG: Self = Self { tag: item::LONG, data: 0 };
+    const UNINITIALIZED_THIS: Self = Self { tag: item::UNINITIALIZED_THIS, data: 0 };
 
     fn slots(self) -> u16 {
         if matches!(self.tag, item::LONG | item::DOUBLE) { 2 } else { 1 }
@@ -52,6 +53,8 @@ pub(super) struct Frames<'a> {
     locals: Vec<Type>,
     stack: Vec<Type>,
     parameters: Vec<&'a [u8]>,
+    /// With [`Layout::keeps_this`], what is in that local.
+    kept: Type,
     count: u16,
     last: Option<u32>,
 }
@@ -97,7 +100,7 @@ impl<'a> Frames<'a> {
         let mut mapped_pads = 0;
         if let Some((at, content)) = original {
             self.initial_locals(around)?;
-            self.entry_frames(around);
+            self.entry_frames(around, constants);
             let mut c = Cursor::part(content, at);
             let mut bci = None;
             for _ in 0..c.u2()? {
@@ -142,6 +145,7 @@ impl<'a> Frames<'a> {
         let arrival = around.body.arrival[bci];
         let mut first = true;
         let mut full = !self.change_carries_over(entry, slots_before, around);
+        self.kept = if around.graph.block_around(entry.bci).uninitialised { Type::UNINITIALIZED_THIS } else { Type::TOP };
         if full && straddles(&self.locals, around.layout.insert_at) {
             // Nothing stores such a value, so that no control arrives here; but the code there is verified, too.
             return Err(Error::new(at, "unreachable code with a long or double half in the parameters' place"));
@@ -185,6 +189,8 @@ impl<'a> Frames<'a> {
     /// whatever it adds or drops.
     fn change_carries_over(&self, entry: &Entry, slots_before: u16, around: &Around<'_, '_>) -> bool {
         match entry.change {
+            // What is kept of `this` changes with its initialisation.
+            _ if around.layout.keeps_this => false,
             0 => entry.kind != FULL,
             1.. => slots_before >= around.layout.insert_at,
             _ => slots(&self.locals) >= around.layout.insert_at,
@@ -264,7 +270,7 @@ impl<'a> Frames<'a> {
     }
 
     /// The frames that add our locals: of the gap up to them at the very start, of themselves behind the entry.
-    fn entry_frames(&mut self, around: &Around<'_, '_>) {
+    fn entry_frames(&mut self, around: &Around<'_, 'a>, constants: &mut NewConstants) {
         let gap = around.layout.insert_at - around.layout.parameter_slots;
         if gap > 0 {
             self.begin(0, SAME_EXTENDED + gap as u8);
@@ -272,6 +278,12 @@ impl<'a> Frames<'a> {
         }
         match around.layout.shift {
             0 => {}
+            _ if around.layout.keeps_this => {
+                self.kept = Type::UNINITIALIZED_THIS;
+                let locals = std::mem::take(&mut self.locals);
+                self.full(around.body.entry_end, &locals, &[], around, constants);
+                self.locals = locals;
+            }
             2 => {
                 self.begin(around.body.entry_end, SAME_EXTENDED + 1);
                 self.out.push(item::LONG);
@@ -287,13 +299,17 @@ impl<'a> Frames<'a> {
     fn handler_frames(&mut self, around: &Around<'_, '_>, constants: &mut NewConstants) {
         for (uninitialised, position) in around.body.handlers.iter().enumerate() {
             let Some(position) = *position else { continue };
+            let (uninitialised, kept) = (uninitialised == 1, around.layout.keeps_this);
             let below = around.layout.insert_at;
             self.begin(position, FULL);
-            self.out.extend_from_slice(&(below + 3).to_be_bytes());
+            self.out.extend_from_slice(&(below + 3 + u16::from(uninitialised && kept)).to_be_bytes());
             for slot in 0..below {
-                self.out.push(if uninitialised == 1 && slot == 0 { item::UNINITIALIZED_THIS } else { item::TOP });
+                self.out.push(if uninitialised && !kept && slot == 0 { item::UNINITIALIZED_THIS } else { item::TOP });
             }
             self.out.extend_from_slice(&[item::LONG, item::LONG, item::INTEGER]);
+            if uninitialised && kept {
+                self.out.push(item::UNINITIALIZED_THIS);
+            }
             let [high, low] = constants.throwable().to_be_bytes();
             self.out.extend_from_slice(&[0, 1, item::OBJECT, high, low]);
         }
@@ -344,6 +360,7 @@ impl<'a> Frames<'a> {
         let ours: &[Type] = match around.layout.shift {
             0 => &[],
             2 => &[Type::LONG],
+            6 => &[Type::LONG, Type::LONG, Type::INTEGER, self.kept],
             _ => &[Type::LONG, Type::LONG, Type::INTEGER],
         };
         self.begin(position, FULL);

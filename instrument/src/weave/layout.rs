@@ -16,8 +16,11 @@ pub(super) struct Layout {
     pub(super) parameter_slots: u16,
     /// The injected locals stand here; the program's, from this index on, move up.
     pub(super) insert_at: u16,
-    /// By how much they move. 0: there are none of ours; 2: the node; 5: all of [`Locals`].
+    /// By how much they move. 0: there are none of ours; 2: the node; 5: all of [`Locals`] but [`Locals::this`]; 6: that, too.
     pub(super) shift: u16,
+    /// As a handler's frame has `this` in a local as long as it is uninitialised (JVMS §4.10.1.4), a constructor that overwrites local 0 before that has
+    /// it in another as well.
+    pub(super) keeps_this: bool,
     pub(super) max_stack: u16,
     pub(super) max_locals: u16,
 }
@@ -34,14 +37,14 @@ impl Layout {
         let shift = match (graph.leaf, counters) {
             (true, ..=1) => 0,
             (true, _) => 2,
-            (false, _) => 5,
+            (false, _) => 5 + u16::from(graph.overwrites_this),
         };
         let max_locals = code.max_locals.max(insert_at).checked_add(shift).ok_or(SkipReason::TooManyLocals)?;
         if insert_at - parameter_slots > WIDEST_GAP {
             return Err(SkipReason::TooManyLocals);
         }
         let max_stack = code.max_stack.checked_add(EXTRA_STACK).ok_or(SkipReason::StackTooDeep)?.max(LEAST_STACK);
-        Ok(Layout { parameter_slots, insert_at, shift, max_stack, max_locals })
+        Ok(Layout { parameter_slots, insert_at, shift, keeps_this: shift == 6, max_stack, max_locals })
     }
 
     /// Whether `n` is kept in a local.
@@ -52,7 +55,7 @@ impl Layout {
     /// Ours, where the shift has room for them.
     pub(super) fn locals(&self) -> Locals {
         let first = self.insert_at;
-        Locals { n: first, p: first.saturating_add(2), w: first.saturating_add(4) }
+        Locals { n: first, p: first.saturating_add(2), w: first.saturating_add(4), this: first.saturating_add(5) }
     }
 
     /// Where a local of the program's is now. (One beyond max_locals is the JVM's to refuse.)

@@ -147,8 +147,6 @@ pub enum SkipReason {
     TooManyLocals,
     /// It needs nearly 65535 slots of the operand stack.
     StackTooDeep,
-    /// The constructor overwrites `this` before it is initialised, and something may throw then ([`Graph::loses_this`]).
-    OverwritesThis,
     /// No method id was left.
     NoId,
 }
@@ -167,9 +165,6 @@ impl fmt::Display for SkipReason {
             Self::TooLarge => f.write_str("with counters it would exceed the 64 KB that a method may have"),
             Self::TooManyLocals => f.write_str("no room for more local variables where cprof needs them"),
             Self::StackTooDeep => f.write_str("no room for more on its operand stack"),
-            Self::OverwritesThis => {
-                f.write_str("a constructor that overwrites `this` long before super(): no handler can catch what is thrown there")
-            }
             Self::NoId => f.write_str("cprof has no number for it, or no room in memory for what it knows of methods"),
         }
     }
@@ -271,9 +266,6 @@ impl Weaver {
         let (graph, counters) = (graph, *counters);
         let layout = Layout::new(method, code, graph, counters)?;
         let leaf = graph.leaf;
-        if graph.loses_this {
-            return Err(SkipReason::OverwritesThis);
-        }
         let original_frames = frames::original(class, code);
         let has_frames = class.major >= 50;
         let frame_at_0 = has_frames && graph.marks[0] & mark::TARGET != 0

@@ -116,6 +116,8 @@ pub(super) struct Locals {
     pub(super) p: u16,
     /// int: the bytecode index of the last bytecode that might throw (of the block, with `bba=block`), cut to 16 bits.
     pub(super) w: u16,
+    /// reference: `this`, where [`super::layout::Layout::keeps_this`].
+    pub(super) this: u16,
 }
 
 /// Writes injected bytecode.
@@ -136,6 +138,12 @@ impl Emitter<'_> {
         self.invoke(if root { Call::EnterRoot } else { Call::Enter }); //       J
         self.store_long(self.locals.n); //                                      -
         debug_assert!(self.out.len() - start <= ENTRY_LENGTH);
+    }
+
+    /// Behind [`Self::enter`]: keeps `this` where the program does not store to.
+    pub(super) fn keep_this(&mut self) {
+        self.out.push(op::ALOAD_0); //                                          A
+        self.local(op::ASTORE, op::ASTORE_0, self.locals.this); //              -
     }
 
     /// Entry of a leaf; keeps the node's handle only where there is more to count than the call.

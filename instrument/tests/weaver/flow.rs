@@ -273,7 +273,7 @@ fn only_the_constructors_own_call_is_its_super_call() {
 }
 
 #[test]
-fn a_constructor_may_take_this_out_of_local_0_right_before_super() {
+fn a_constructor_may_take_this_out_of_local_0_before_super() {
     let graph_with = |between: &[u8]| {
         let built = analyse(0, "<init>", |code, class| {
             let constructor = class.pool.method("S", "<init>", "()V");
@@ -282,12 +282,14 @@ fn a_constructor_may_take_this_out_of_local_0_right_before_super() {
         });
         built.expect("well-formed").0
     };
-    let straight = graph_with(&[26, 87]); // iload_0, pop
-    assert!(!straight.loses_this);
-    assert_eq!(straight.blocks.iter().map(|b| straight.covered_before_super(b)).collect::<Vec<_>>(), [Some(2), None]);
-    let throwing = graph_with(&[4, 26, 108, 87]); // iconst_1, iload_0, idiv, pop
-    let jumping = graph_with(&[167, 0, 3]);
-    assert!(throwing.loses_this && jumping.loses_this);
+    let before = graph_with(&[4, 26, 108, 87]); // iconst_1, iload_0, idiv, pop
+    assert!(before.overwrites_this);
+    assert_eq!(before.blocks.iter().map(|b| before.ends_in_super(b)).collect::<Vec<_>>(), [true, false]);
+    let after = analyse(0, "<init>", |code, class| {
+        let constructor = class.pool.method("S", "<init>", "()V");
+        code.put(&[42]).put_u2(183, constructor).put(&[3, 59, 177]); // aload_0, super(), iconst_0, istore_0, return
+    });
+    assert!(!after.expect("well-formed").0.overwrites_this);
 }
 
 #[test]
