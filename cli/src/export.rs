@@ -1,11 +1,11 @@
 //! `cprof export`: profiles in the formats of other tools.
 
 use crate::args::{Export, ExportFormat as Format};
-use crate::metrics::metrics;
+use crate::metrics::{Notes, columns, load};
 use crate::output::{self, Output};
 use crate::parquet;
 use crate::progress::Progress;
-use crate::report::view::View;
+use crate::report::view::{Shape, View};
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow};
 use cprof_compare::metric::find;
@@ -35,17 +35,18 @@ fn refuse_contradictions(args: &Export) -> Result<()> {
 /// Writes a profile in another format.
 pub fn export(args: &Export) -> Result<()> {
     refuse_contradictions(args)?;
-    let parquet = args.format == Format::Parquet;
-    let view = View::load_by_thread(&args.part)?;
-    view.tell_if_nothing();
-    if parquet {
+    if args.format == Format::Parquet {
+        let view = View::load(&args.part, None, Shape { threads_apart: true, nodes: true })?;
+        view.tell_if_nothing();
         return parquet::export(view, &args.out, &args.on);
     }
-    let (all, notes) = metrics(&view, &args.on, &args.out)?;
-    let chosen = choose(all, args)?;
+    let (view, processors) = load(&args.part, &args.on, &args.out, Shape { threads_apart: true, nodes: false })?;
+    view.tell_if_nothing();
+    let chosen = choose(columns(&view, &view.tree, &processors), args)?;
     if chosen.iter().any(|metric| metric.unit == "cycles") {
-        notes.tell(&view.file);
+        Notes::of(&processors).tell(&view.file);
     }
+    drop(processors);
     let sheet = Sheet { profile: &view.profile, symbols: &view.symbols, tree: &view.tree, metrics: &chosen };
     let progress = Progress::start(format!("writing {}", args.out.display()));
     let hear = |done| progress.reached(done);

@@ -1,15 +1,16 @@
 //! The numbers of a view as columns: what it counted, and its cycles on several processors with several caches.
 
-use crate::args::{Evaluating, Processors};
+use crate::args::{Evaluating, Part, Processors};
 use crate::output;
 use crate::report::processor::{chosen_cache, model};
-use crate::report::view::View;
+use crate::report::view::{Counted, Measured, Shape, View};
 use crate::style::Style;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{Columns, Options, evaluate};
 use cprof_profile::metrics::{self, Metric};
+use cprof_profile::model::Profile;
 use cprof_profile::names::few;
 use cprof_profile::target::{CycleEstimator, Model};
 use cprof_profile::tree::Tree;
@@ -85,14 +86,15 @@ impl OnProcessor {
     }
 }
 
-/// Calls, exceptional exits and bytecodes; misses of the caches that were simulated; cycles on each processor that `on`
-/// or the recording names, with each of the caches that `on` names or that were simulated.
-pub fn metrics(view: &View, on: &Processors, out: &Path) -> Result<(Vec<Metric>, Notes)> {
-    let processors = processors(view, on, out)?;
-    Ok((columns(view, &view.tree, &processors), Notes::of(&processors)))
+/// A view, evaluated on each processor that `on` or the recording names, with each of the caches that `on` names or that were simulated. `out` is what
+/// will be written.
+pub fn load(part: &Part, on: &Processors, out: &Path, shape: Shape) -> Result<(View, Vec<OnProcessor>)> {
+    let measured = Measured::read(part)?;
+    let processors = processors(measured.counted(), on, out)?;
+    Ok((View::new(measured, part, None, shape)?, processors))
 }
 
-/// The same of another tree of the view's profile.
+/// Calls, exceptional exits and bytecodes; misses of the caches that were simulated; cycles on the processors. Of a tree of the view's profile.
 pub fn columns(view: &View, tree: &Tree, processors: &[OnProcessor]) -> Vec<Metric> {
     let mut all = metrics::counted(tree);
     all.extend(metrics::misses(&view.profile, tree));
@@ -101,8 +103,8 @@ pub fn columns(view: &View, tree: &Tree, processors: &[OnProcessor]) -> Vec<Metr
 }
 
 /// The processors that `on` or the recording names, each once.
-fn models(view: &View, on: &Processors) -> Result<Vec<Model>> {
-    let recorded = Some(&view.profile.run.target).filter(|name| on.target.is_empty() && !name.is_empty());
+fn models(profile: &Profile, on: &Processors) -> Result<Vec<Model>> {
+    let recorded = Some(&profile.run.target).filter(|name| on.target.is_empty() && !name.is_empty());
     let mut models: Vec<Model> = Vec::new();
     for target in on.target.iter().chain(recorded) {
         let model = model(target, &on.how.set)?;
@@ -122,32 +124,34 @@ fn models(view: &View, on: &Processors) -> Result<Vec<Model>> {
 }
 
 /// Evaluates a profile on the processors that `on` or the recording names, whose files must not be `out`, which will be written.
-pub fn processors(view: &View, on: &Processors, out: &Path) -> Result<Vec<OnProcessor>> {
-    let models = models(view, on)?;
+pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<Vec<OnProcessor>> {
+    let profile = counted.profile;
+    let models = models(profile, on)?;
     output::spares(out, models.iter().flat_map(|model| &model.paths))?;
     if models.is_empty() {
         on.how.refuse_without_processor(on.cache.len())?;
     }
     let mut all = Vec::new();
     for model in models {
-        let mut caches = if on.cache.is_empty() { view.profile.caches.clone() } else { on.cache.clone() };
+        let mut caches = if on.cache.is_empty() { profile.caches.clone() } else { on.cache.clone() };
         if caches.is_empty() {
-            caches.push(chosen_cache(&view.profile, &model));
+            caches.push(chosen_cache(profile, &model));
         }
         let mut seen = HashSet::new();
         for cache in caches.into_iter().filter(|cache| seen.insert(*cache)) {
-            all.push(evaluated(view, &model, cache, &on.how)?);
+            all.push(evaluated(counted, &model, cache, &on.how)?);
         }
     }
     Ok(all)
 }
 
 /// Evaluates a profile on a processor with a cache.
-pub fn evaluated(view: &View, model: &Model, cache: CacheSpec, how: &Evaluating) -> Result<OnProcessor> {
+pub fn evaluated(counted: Counted<'_>, model: &Model, cache: CacheSpec, how: &Evaluating) -> Result<OnProcessor> {
     let settings: String = how.set.iter().map(|(name, value)| format!(" {name}={value}")).collect();
     let options = how.options(cache);
-    let evaluation = evaluate(&view.profile, &view.measures, &view.natives, model, &options)
-        .with_context(|| format!("{}: target {}, cache {cache}", view.file, model.name()))?;
+    let Counted { profile, measures, natives, file } = counted;
+    let evaluation = evaluate(profile, measures, natives, model, &options)
+        .with_context(|| format!("{file}: target {}, cache {cache}", model.name()))?;
     let name = format!("{}{settings}", model.name());
     Ok(OnProcessor { model: model.clone(), name, cache, options, nodes: evaluation.nodes, notes: evaluation.notes })
 }

@@ -25,7 +25,7 @@ pub fn export(mut view: View, directory: &Path, on: &Processors) -> Result<()> {
             columns.push(Column { metric, target: None, cache: cache.to_string(), nodes: Cow::Borrowed(nodes) });
         }
     }
-    let processors = processors(&view, on, directory)?;
+    let processors = processors(view.counted(), on, directory)?;
     Notes::of(&processors).tell(&view.file);
     for p in processors {
         let nodes = Cow::Owned(p.nodes.cycles);

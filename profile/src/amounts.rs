@@ -86,8 +86,9 @@ impl Amounts {
                 assert!(at < *len, "position {at} of {len}");
                 let (word, bit) = (at / 64, 1 << (at % 64));
                 if number == 0 {
-                    if numbers.remove(&at).is_some() {
-                        some[word] &= !bit;
+                    if let Some(bits) = some.get_mut(word).filter(|bits| **bits & bit != 0) {
+                        *bits &= !bit;
+                        numbers.remove(&at);
                     }
                     return;
                 }
@@ -160,9 +161,13 @@ impl Amounts {
             }
             Form::Short { numbers, large } => {
                 numbers.truncate(len);
+                numbers.shrink_to_fit();
                 large.retain(|&at, _| at < len);
             }
-            Form::Long(numbers) => numbers.truncate(len),
+            Form::Long(numbers) => {
+                numbers.truncate(len);
+                numbers.shrink_to_fit();
+            }
         }
     }
 

@@ -43,6 +43,16 @@ impl<K: Copy + Eq + Hash> Siblings<K> {
         self.latest.len() as u32 - 1
     }
 
+    /// How many contexts there are.
+    pub fn len(&self) -> usize {
+        self.latest.len()
+    }
+
+    /// None at all.
+    pub fn is_empty(&self) -> bool {
+        self.latest.is_empty()
+    }
+
     /// Finds the callee of `caller` with this key, or takes the next number for it. `key_of` tells the keys of callees that were placed before.
     pub fn place(&mut self, caller: u32, key: K, key_of: impl Fn(u32) -> K) -> Place {
         let mut at = self.latest[caller as usize];

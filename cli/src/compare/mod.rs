@@ -10,9 +10,9 @@ pub use notes::{doubts, recorded_differently};
 pub use overlap::overlap;
 
 use crate::args::{Processors, Two};
-use crate::metrics::{Notes, metrics};
+use crate::metrics::{self, Notes, columns};
 use crate::progress::Progress;
-use crate::report::view::View;
+use crate::report::view::{TREE, View};
 use anyhow::{Context, Result};
 use cprof_compare::diff::{Comparison, Pair};
 use cprof_compare::metric::find;
@@ -29,10 +29,13 @@ struct Loaded {
 impl Loaded {
     fn new(two: &Two, on: &Processors) -> Result<Loaded> {
         let [before, after] = two.parts();
-        let views = [View::load(&before, None)?, View::load(&after, None)?];
-        let metrics = |view| metrics(view, on, Path::new("-"));
-        let [(first, about_first), (second, about_second)] = [metrics(&views[0])?, metrics(&views[1])?];
-        Ok(Loaded { views, metrics: [first, second], notes: [about_first, about_second] })
+        let load = |part| -> Result<(View, Vec<Metric>, Notes)> {
+            let (view, processors) = metrics::load(part, on, Path::new("-"), TREE)?;
+            let columns = columns(&view, &view.tree, &processors);
+            Ok((view, columns, Notes::of(&processors)))
+        };
+        let [(first, of_first, about_first), (second, of_second, about_second)] = [load(&before)?, load(&after)?];
+        Ok(Loaded { views: [first, second], metrics: [of_first, of_second], notes: [about_first, about_second] })
     }
 
     fn compare(&self) -> Comparison<'_> {

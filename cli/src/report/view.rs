@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::Options;
 use cprof_profile::measure::{Measures, measure};
-use cprof_profile::model::{Profile, special};
+use cprof_profile::model::{Nodes, Profile, special};
 use cprof_profile::names::{Pattern, parameters};
 use cprof_profile::natives::{NativeCalls, native_calls};
 use cprof_profile::projections::{Totals, totals};
@@ -18,11 +18,66 @@ use cprof_profile::{file, projections};
 use std::io;
 use std::path::Path;
 
+/// A profile with what was measured of its nodes.
+pub struct Measured {
+    profile: Profile,
+    measures: Measures,
+    natives: Vec<NativeCalls>,
+    file: String,
+}
+
+/// The same, of whoever has it.
+#[derive(Clone, Copy)]
+pub struct Counted<'a> {
+    /// The whole profile.
+    pub profile: &'a Profile,
+    /// Metrics of its nodes.
+    pub measures: &'a Measures,
+    /// Calls of native methods.
+    pub natives: &'a [NativeCalls],
+    /// Name of the file.
+    pub file: &'a str,
+}
+
+impl Measured {
+    /// Reads and measures.
+    pub fn read(part: &Part) -> Result<Measured> {
+        let _progress = Progress::start(format!("reading {}", part.file.display()));
+        let file = part.file.display().to_string();
+        let profile = file::read(&part.file)?;
+        let damaged = || format!("{file} cannot be evaluated");
+        let measures = measure(&profile, &Bytecodes).with_context(damaged)?;
+        let natives = native_calls(&profile, &measures).with_context(damaged)?;
+        Ok(Measured { profile, measures, natives, file })
+    }
+
+    /// To be evaluated.
+    pub fn counted(&self) -> Counted<'_> {
+        let Measured { profile, measures, natives, file } = self;
+        Counted { profile, measures, natives, file }
+    }
+}
+
+/// How a view's contexts are kept.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    /// Threads of different labels are apart in the tree.
+    pub threads_apart: bool,
+    /// The profile's nodes are still there when the tree is made of them. Without, a view takes half the memory.
+    pub nodes: bool,
+}
+
+/// The tree of all threads, and nothing else.
+pub const TREE: Shape = Shape { threads_apart: false, nodes: false };
+
+/// As [`TREE`], with the nodes beside it.
+pub const NODES: Shape = Shape { threads_apart: false, nodes: true };
+
 /// What all reports start from.
 pub struct View {
-    /// The whole profile.
+    /// The whole profile; without its nodes if [`Shape::nodes`] says so.
     pub profile: Profile,
-    /// Metrics of its nodes.
+    /// Metrics of its nodes, if they are there.
     pub measures: Measures,
     /// Calls of native methods.
     pub natives: Vec<NativeCalls>,
@@ -40,6 +95,7 @@ pub struct View {
     pub file: String,
     /// The processor of `--target` or of the recording.
     pub processor: Option<Evaluated>,
+    shape: Shape,
 }
 
 /// What the cycles in a view are of.
@@ -86,25 +142,18 @@ fn below(roots: Option<&[bool]>, tree: Tree) -> Tree {
 
 impl View {
     /// Reads and measures; `on` none: on no processor.
-    pub fn load(part: &Part, on: Option<&OnTarget>) -> Result<View> {
-        View::load_as(part, on, false)
+    pub fn load(part: &Part, on: Option<&OnTarget>, shape: Shape) -> Result<View> {
+        let mut measured = Measured::read(part)?;
+        let Measured { profile, measures, natives, file } = &mut measured;
+        let load = |on| processor::load(on, profile, measures, natives).with_context(|| format!("{file} cannot be evaluated"));
+        let processor = on.map(load).transpose()?.flatten();
+        View::new(measured, part, processor, shape)
     }
 
-    /// As [`View::load`] on no processor, with a tree that has threads apart.
-    pub fn load_by_thread(part: &Part) -> Result<View> {
-        View::load_as(part, None, true)
-    }
-
-    fn load_as(part: &Part, on: Option<&OnTarget>, threads_apart: bool) -> Result<View> {
-        let _progress = Progress::start(format!("reading {}", part.file.display()));
-        let profile = file::read(&part.file)?;
-        let damaged = || format!("{} cannot be evaluated", part.file.display());
-        let mut measures = measure(&profile, &Bytecodes).with_context(damaged)?;
-        let natives = native_calls(&profile, &measures).with_context(damaged)?;
-        let processor =
-            on.map(|on| processor::load(on, &profile, &mut measures, &natives)).transpose().with_context(damaged)?.flatten();
+    /// The part of what was measured, `processor`'s cycles included if there is one.
+    pub fn new(measured: Measured, part: &Part, processor: Option<Evaluated>, shape: Shape) -> Result<View> {
+        let Measured { mut profile, mut measures, natives, file } = measured;
         let symbols = Symbols::new(&profile);
-        let file = part.file.display().to_string();
         let threads: Vec<bool> = match &part.thread {
             Some(name) => {
                 let pattern = loose(name);
@@ -117,17 +166,34 @@ impl View {
             None => vec![true; profile.threads.len()],
         };
         let roots = part.root.as_ref().map(|root| choose_roots(root, &symbols, &file)).transpose()?;
-        let tree = match threads_apart {
-            true => Tree::by_thread(&profile, &symbols, &measures, &natives, |t| threads[t]),
-            false => Tree::new(&profile, &symbols, &measures, &natives, |t| threads[t]),
+        let chosen = |t: usize| threads[t];
+        let tree = match shape {
+            Shape { nodes: false, threads_apart } => {
+                Tree::in_place(&mut profile, &symbols, &mut measures, &natives, chosen, threads_apart)
+            }
+            Shape { threads_apart: true, .. } => Tree::by_thread(&profile, &symbols, &measures, &natives, chosen),
+            Shape { threads_apart: false, .. } => Tree::new(&profile, &symbols, &measures, &natives, chosen),
         };
         let tree = below(roots.as_deref(), tree);
         let totals = totals(&tree, &symbols);
-        Ok(View { profile, measures, natives, symbols, tree, totals, roots, threads, file, processor })
+        Ok(View { profile, measures, natives, symbols, tree, totals, roots, threads, file, processor, shape })
+    }
+
+    /// To be evaluated.
+    pub fn counted(&self) -> Counted<'_> {
+        self.nodes();
+        Counted { profile: &self.profile, measures: &self.measures, natives: &self.natives, file: &self.file }
+    }
+
+    /// The profile's nodes.
+    fn nodes(&self) -> &Nodes {
+        assert!(self.shape.nodes, "a view of the tree alone");
+        &self.profile.nodes
     }
 
     /// The contexts of some threads of the view, at and below its roots.
     pub fn tree_of(&self, threads: impl Fn(usize) -> bool) -> Tree {
+        self.nodes();
         let chosen = |t: usize| self.threads[t] && threads(t);
         below(self.roots.as_deref(), Tree::new(&self.profile, &self.symbols, &self.measures, &self.natives, chosen))
     }
@@ -139,7 +205,7 @@ impl View {
 
     /// Per node of the profile: its context is in the view. For sums over nodes, which need no tree.
     pub fn chosen_nodes(&self) -> Vec<bool> {
-        let nodes = &self.profile.nodes;
+        let nodes = self.nodes();
         let mut chosen = vec![false; nodes.len()];
         for t in (0..self.threads.len()).filter(|&t| self.threads[t]) {
             for node in self.profile.nodes_of_thread(t) {
@@ -159,7 +225,7 @@ impl View {
     /// Per method of the profile: one of these nodes is its.
     pub fn ran(&self, nodes: &[bool]) -> Vec<bool> {
         let mut ran = vec![false; self.profile.methods.len()];
-        let chosen = self.profile.nodes.method.iter().zip(nodes).filter(|(method, chosen)| **chosen && **method < special::FIRST);
+        let chosen = self.nodes().method.iter().zip(nodes).filter(|(method, chosen)| **chosen && **method < special::FIRST);
         chosen.for_each(|(method, _)| ran[*method as usize] = true);
         ran
     }

@@ -5,6 +5,7 @@ use crate::args::Flamegraph;
 use crate::metrics::{Notes, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
+use crate::report::view::TREE;
 use anyhow::{Context, Result};
 use cprof_compare::metric::find;
 use cprof_profile::metrics::Metric;
@@ -15,8 +16,8 @@ use std::slice;
 /// Draws the picture.
 pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     output::spares(&args.out, [&args.part.file].into_iter().chain(&args.diff))?;
-    let mut after = Loaded::new(&args.part, &args.on, &args.out)?;
-    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on, &args.out)).transpose()?;
+    let mut after = Loaded::new(&args.part, &args.on, &args.out, TREE)?;
+    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on, &args.out, TREE)).transpose()?;
     let (metric_after, metric_before) = match &args.metric {
         Some(name) => both(&after, before.as_ref(), name)?,
         None => telling(&after, before.as_ref())?,

@@ -8,9 +8,9 @@ pub use flamegraph::flamegraph;
 pub use html::html;
 
 use crate::args::{Part, Processors};
-use crate::metrics::{OnProcessor, processors};
+use crate::metrics::{OnProcessor, load};
 use crate::output::Output;
-use crate::report::view::View;
+use crate::report::view::{Shape, View};
 use anyhow::Result;
 use cprof_compare::methods::Methods;
 use cprof_compare::renumbering::Side;
@@ -27,17 +27,16 @@ struct Loaded {
 
 impl Loaded {
     /// `out` is what will be written.
-    fn new(part: &Part, on: &Processors, out: &Path) -> Result<Loaded> {
-        let view = View::load(part, None)?;
+    fn new(part: &Part, on: &Processors, out: &Path, shape: Shape) -> Result<Loaded> {
+        let (view, processors) = load(part, on, out, shape)?;
         view.tell_if_nothing();
-        let processors = processors(&view, on, out)?;
         Ok(Loaded { view, processors })
     }
 
     /// The same part of another file, to be compared with this: its methods have the names that they have in this.
-    fn before(&self, file: &Path, part: &Part, on: &Processors, out: &Path) -> Result<Loaded> {
+    fn before(&self, file: &Path, part: &Part, on: &Processors, out: &Path, shape: Shape) -> Result<Loaded> {
         let part = Part { file: file.to_owned(), root: part.root.clone(), thread: part.thread.clone() };
-        let mut before = Loaded::new(&part, on, out)?;
+        let mut before = Loaded::new(&part, on, out, shape)?;
         let methods = Methods::join(side(&before.view), side(&self.view));
         before.view.symbols.list = methods.renamed(&before.view.symbols, &self.view.symbols);
         Ok(before)

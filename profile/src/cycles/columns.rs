@@ -49,11 +49,16 @@ impl Columns {
         }
     }
 
+    /// Replaces those at a position.
+    pub fn set(&mut self, at: usize, metrics: &Metrics) {
+        for (column, number) in self.each().into_iter().zip(metrics.each()) {
+            column.set(at, number);
+        }
+    }
+
     /// Adds to those at a position, as [`Metrics::add`].
     pub fn add(&mut self, at: usize, more: &Metrics) {
-        let Metrics { cycles, estimated, upcalls, exceptions, entry_misses, return_misses, entries, returns } = *more;
-        let more = [cycles, estimated, upcalls, exceptions, entry_misses, return_misses, entries, returns];
-        for (column, more) in self.each().into_iter().zip(more) {
+        for (column, more) in self.each().into_iter().zip(more.each()) {
             column.add(at, more);
         }
     }
@@ -61,6 +66,21 @@ impl Columns {
     /// Appends zeros.
     pub fn push(&mut self) {
         self.each().into_iter().for_each(|column| column.push(0));
+    }
+
+    /// Keeps the first ones.
+    pub fn truncate(&mut self, len: usize) {
+        self.each().into_iter().for_each(|column| column.truncate(len));
+    }
+
+    /// Those at some positions, one after the other.
+    pub fn gathered(&self, positions: impl Iterator<Item = usize>) -> Columns {
+        let mut gathered = Columns::default();
+        for (to, from) in positions.enumerate() {
+            gathered.push();
+            gathered.set(to, &self.get(from));
+        }
+        gathered
     }
 
     fn each(&mut self) -> [&mut Amounts; 8] {

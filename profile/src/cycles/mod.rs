@@ -55,6 +55,12 @@ impl Metrics {
         self.returns = self.returns.saturating_add(other.returns);
     }
 
+    /// In the order of the fields.
+    fn each(&self) -> [u64; 8] {
+        let Metrics { cycles, estimated, upcalls, exceptions, entry_misses, return_misses, entries, returns } = *self;
+        [cycles, estimated, upcalls, exceptions, entry_misses, return_misses, entries, returns]
+    }
+
     /// All lookups.
     pub fn lookups(&self) -> u64 {
         self.entries.saturating_add(self.returns)

@@ -1,16 +1,18 @@
 //! Growing a tree.
 
-use super::columns::{Contexts, Meanings};
+use super::columns::{Contexts, Meanings, Row};
 use super::{Context, Symbols, Tree, What, with_callees};
-use crate::amounts::Amounts;
 use crate::cycles::{Columns, Metrics};
 use crate::measure::Measures;
-use crate::model::{Profile, special};
+use crate::model::{Nodes, Profile, special};
 use crate::natives::NativeCalls;
 use crate::siblings::{Place, Siblings, callees};
+use std::mem;
+use std::ops::Range;
 
 /// Merges contexts that have caller, method and site in common.
 struct Builder {
+    /// The contexts, and behind them, where a tree is made of nodes in their place, what was not read yet.
     contexts: Contexts,
     siblings: Siblings<(What, u32)>,
     threads: Vec<(u32, String)>,
@@ -24,26 +26,24 @@ struct Counts<'m> {
     processor: Option<&'m Metrics>,
 }
 
+const NOTHING: Counts<'static> = Counts { calls: 0, exceptional_exits: 0, own: 0, processor: None };
+
 impl Builder {
-    fn new(meanings: Meanings, on_processor: bool) -> Builder {
-        let contexts = Contexts {
-            meanings,
-            is: Vec::new(),
-            parent: Vec::new(),
-            site: Vec::new(),
-            calls: Amounts::default(),
-            exceptional_exits: Amounts::default(),
-            own: Amounts::default(),
-            processor: on_processor.then(Columns::default),
-        };
-        let mut builder = Builder { contexts, siblings: Siblings::default(), threads: Vec::new() };
-        builder.root();
-        builder
+    fn new(contexts: Contexts) -> Builder {
+        Builder { contexts, siblings: Siblings::default(), threads: Vec::new() }
     }
 
     fn root(&mut self) -> u32 {
-        self.contexts.push(special::ROOT, 0, 0);
-        self.siblings.root()
+        let at = self.siblings.root();
+        self.put(at, special::ROOT, 0, 0, &NOTHING);
+        at
+    }
+
+    /// Writes a new context.
+    fn put(&mut self, at: u32, is: u32, parent: u32, site: u32, counts: &Counts<'_>) {
+        let Counts { calls, exceptional_exits, own, processor } = *counts;
+        let processor = self.contexts.processor.is_some().then(|| processor.copied().unwrap_or_default());
+        self.contexts.put(at as usize, Row { is, parent, site, calls, exceptional_exits, own, processor });
     }
 
     /// Adds counts to the context with this caller, method and site, which is made if need be.
@@ -53,8 +53,8 @@ impl Builder {
         let at = match self.siblings.place(parent, key, |at| contexts.key(at)) {
             Place::Known(at) => at,
             Place::New(at) => {
-                contexts.push(is, parent, site);
-                at
+                self.put(at, is, parent, site, counts);
+                return at;
             }
         };
         contexts.calls.add(at as usize, counts.calls);
@@ -76,6 +76,11 @@ impl Builder {
         context
     }
 
+    /// How many contexts were made.
+    fn len(&self) -> usize {
+        self.siblings.len()
+    }
+
     fn finish(self, of_node: Vec<u32>) -> Tree {
         let Builder { contexts, siblings, threads } = self;
         // Room for what follows.
@@ -88,6 +93,73 @@ impl Builder {
     }
 }
 
+/// The nodes of a thread, which a tree is made of.
+struct Part {
+    thread: usize,
+    nodes: Range<usize>,
+    /// Where the row of the first is.
+    at: usize,
+}
+
+/// What a tree is made of beside its nodes.
+struct Source<'s> {
+    profile: &'s Profile,
+    symbols: &'s Symbols,
+    natives: &'s [NativeCalls],
+    parts: Vec<Part>,
+    /// Of all nodes, those that are in no part, too.
+    nodes: usize,
+    /// Threads of different labels are apart.
+    apart: bool,
+}
+
+impl Source<'_> {
+    /// Makes the tree in the place of its rows: there are never more contexts than rows that were read, if one is read ahead.
+    fn grow(&self, rows: Contexts) -> Tree {
+        let mut builder = Builder::new(rows);
+        let mut of_node = vec![0; self.nodes];
+        let mut steps =
+            self.parts.iter().flat_map(|part| part.nodes.clone().zip(part.at..).map(|(node, at)| (part.thread, node, at)));
+        let mut read = |contexts: &Contexts| steps.next().map(|(thread, node, at)| (thread, node, contexts.row(at)));
+        let mut ahead = read(&builder.contexts);
+        builder.root();
+        let mut root = 0;
+        while let Some((thread, node, row)) = ahead {
+            ahead = read(&builder.contexts);
+            if row.is == special::ROOT {
+                root = if self.apart { builder.thread(&self.profile.threads[thread].label()) } else { root };
+                of_node[node] = root;
+                continue;
+            }
+            let Row { calls, exceptional_exits, own, ref processor, .. } = row;
+            let counts = Counts { calls, exceptional_exits, own, processor: processor.as_ref() };
+            of_node[node] = builder.add(row.is, of_node[row.parent as usize], row.site, &counts);
+        }
+        builder.contexts.truncate(builder.len());
+        for part in &self.parts {
+            let first = self.natives.partition_point(|n| (n.node as usize) < part.nodes.start);
+            for native in self.natives[first..].iter().take_while(|n| (n.node as usize) < part.nodes.end) {
+                let is = builder.contexts.meanings.native(self.symbols.of_native[native.native as usize]);
+                builder.add(is, of_node[native.node as usize], native.site, &Counts { calls: native.calls, ..NOTHING });
+            }
+        }
+        builder.finish(of_node)
+    }
+}
+
+/// The chosen threads' nodes; their rows are those of all nodes, or `gathered` one after the other.
+fn parts(profile: &Profile, threads: impl Fn(usize) -> bool, gathered: bool) -> Vec<Part> {
+    let mut next = 0;
+    let chosen = (0..profile.threads.len()).filter(|&t| threads(t));
+    let part = |thread| {
+        let nodes = profile.nodes_of_thread(thread);
+        let at = if gathered { next } else { nodes.start };
+        next = at + nodes.len();
+        Part { thread, nodes, at }
+    };
+    chosen.map(part).collect()
+}
+
 impl Tree {
     /// The contexts of the threads chosen (by position in [`Profile::threads`]), merged.
     pub fn new(
@@ -97,7 +169,7 @@ impl Tree {
         natives: &[NativeCalls],
         threads: impl Fn(usize) -> bool,
     ) -> Tree {
-        Tree::build(profile, symbols, measures, natives, threads, false)
+        Tree::copied(profile, symbols, measures, natives, threads, false)
     }
 
     /// As [`Tree::new`], with threads of different labels apart.
@@ -108,10 +180,10 @@ impl Tree {
         natives: &[NativeCalls],
         threads: impl Fn(usize) -> bool,
     ) -> Tree {
-        Tree::build(profile, symbols, measures, natives, threads, true)
+        Tree::copied(profile, symbols, measures, natives, threads, true)
     }
 
-    fn build(
+    fn copied(
         profile: &Profile,
         symbols: &Symbols,
         measures: &Measures,
@@ -120,46 +192,58 @@ impl Tree {
         apart: bool,
     ) -> Tree {
         let nodes = &profile.nodes;
-        let meanings = Meanings { of_method: symbols.of_method.clone() };
-        let mut builder = Builder::new(meanings, !measures.processor.is_empty());
-        let mut of_node = vec![0; nodes.len()];
-        for (t, thread) in profile.threads.iter().enumerate() {
-            if !threads(t) {
-                continue;
-            }
-            let of_thread = profile.nodes_of_thread(t);
-            let root = if apart { builder.thread(&thread.label()) } else { 0 };
-            let begin = natives.partition_point(|n| (n.node as usize) < of_thread.start);
-            let mut natives = natives[begin..].iter().peekable();
-            for node in of_thread {
-                let below = std::iter::from_fn(|| natives.next_if(|n| n.node as usize == node));
-                let method = nodes.method[node];
-                if method == special::ROOT {
-                    of_node[node] = root;
-                    continue;
-                }
-                let processor = (!measures.processor.is_empty()).then(|| measures.processor.get(node));
-                let counts = Counts {
-                    calls: measures.calls.get(node),
-                    exceptional_exits: measures.exceptional_exits.get(node),
-                    own: measures.own.get(node),
-                    processor: processor.as_ref(),
-                };
-                let at = builder.add(method, of_node[nodes.parent[node] as usize], nodes.site_of(node), &counts);
-                of_node[node] = at;
-                for native in below {
-                    let is = builder.contexts.meanings.native(symbols.of_native[native.native as usize]);
-                    let counts = Counts { calls: native.calls, exceptional_exits: 0, own: 0, processor: None };
-                    builder.add(is, at, native.site, &counts);
-                }
-            }
-        }
-        builder.finish(of_node)
+        let parts = parts(profile, threads, true);
+        let each = || parts.iter().flat_map(|part| part.nodes.clone());
+        let rows = Contexts {
+            meanings: Meanings { of_method: symbols.of_method.clone() },
+            is: each().map(|node| nodes.method[node]).collect(),
+            parent: each().map(|node| nodes.parent[node]).collect(),
+            site: if nodes.site.is_empty() { Vec::new() } else { each().map(|node| nodes.site[node]).collect() },
+            calls: each().map(|node| measures.calls.get(node)).collect(),
+            exceptional_exits: each().map(|node| measures.exceptional_exits.get(node)).collect(),
+            own: each().map(|node| measures.own.get(node)).collect(),
+            processor: (!measures.processor.is_empty()).then(|| measures.processor.gathered(each())),
+        };
+        Source { profile, symbols, natives, parts, nodes: nodes.len(), apart }.grow(rows)
+    }
+
+    /// As [`Tree::new`], or [`Tree::by_thread`] if they are to be `apart`, in the place of the profile's nodes and of what was measured of them, which
+    /// are gone afterwards: it takes half the memory.
+    pub fn in_place(
+        profile: &mut Profile,
+        symbols: &Symbols,
+        measures: &mut Measures,
+        natives: &[NativeCalls],
+        threads: impl Fn(usize) -> bool,
+        apart: bool,
+    ) -> Tree {
+        let parts = parts(profile, threads, false);
+        let Nodes { method, parent, site, counters } = mem::take(&mut profile.nodes);
+        drop(counters);
+        let nodes = method.len();
+        let inconsistent = measures.inconsistent;
+        let measures = mem::replace(measures, Measures { inconsistent, ..Measures::default() });
+        let rows = Contexts {
+            meanings: Meanings { of_method: symbols.of_method.clone() },
+            is: method,
+            parent,
+            site,
+            calls: measures.calls,
+            exceptional_exits: measures.exceptional_exits,
+            own: measures.own,
+            processor: (!measures.processor.is_empty()).then_some(measures.processor),
+        };
+        Source { profile, symbols, natives, parts, nodes, apart }.grow(rows)
     }
 
     /// The contexts at and below the outermost calls of some methods, merged below one root.
     pub fn at_and_below(&self, methods: impl Fn(u32) -> bool) -> Tree {
-        let mut builder = Builder::new(self.contexts.meanings.clone(), self.contexts.processor.is_some());
+        let mut builder = Builder::new(Contexts {
+            meanings: self.contexts.meanings.clone(),
+            processor: self.contexts.processor.as_ref().map(|_| Columns::default()),
+            ..Contexts::default()
+        });
+        builder.root();
         let mut new_index: Vec<Option<u32>> = vec![None; self.len()];
         let threads = self.thread_of();
         for (i, context) in self.contexts().enumerate().skip(1) {

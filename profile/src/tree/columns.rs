@@ -2,11 +2,11 @@
 
 use super::What;
 use crate::amounts::Amounts;
-use crate::cycles::Columns;
+use crate::cycles::{Columns, Metrics};
 use crate::model::special;
 
 /// What contexts are, a number for each: a method of the profile, a native method's symbol above these, or [`special`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Meanings {
     /// Symbols of the profile's methods.
     pub(super) of_method: Vec<u32>,
@@ -33,8 +33,19 @@ impl Meanings {
     }
 }
 
+/// A row of [`Contexts`].
+pub(super) struct Row {
+    pub(super) is: u32,
+    pub(super) parent: u32,
+    pub(super) site: u32,
+    pub(super) calls: u64,
+    pub(super) exceptional_exits: u64,
+    pub(super) own: u64,
+    pub(super) processor: Option<Metrics>,
+}
+
 /// Contexts as columns, callers before callees; the first is the root.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Contexts {
     pub(super) meanings: Meanings,
     pub(super) is: Vec<u32>,
@@ -49,19 +60,54 @@ pub(super) struct Contexts {
 }
 
 impl Contexts {
-    pub(super) fn push(&mut self, is: u32, parent: u32, site: u32) {
-        if site != 0 && self.site.is_empty() {
-            self.site.resize(self.is.len(), 0);
+    /// The row at a position.
+    pub(super) fn row(&self, at: usize) -> Row {
+        Row {
+            is: self.is[at],
+            parent: self.parent[at],
+            site: self.site(at),
+            calls: self.calls.get(at),
+            exceptional_exits: self.exceptional_exits.get(at),
+            own: self.own.get(at),
+            processor: self.processor.as_ref().map(|columns| columns.get(at)),
         }
-        if site != 0 || !self.site.is_empty() {
-            self.site.push(site);
+    }
+
+    /// Writes a row over another, or behind the last.
+    pub(super) fn put(&mut self, at: usize, row: Row) {
+        let Contexts { is, parent, site, calls, exceptional_exits, own, processor, .. } = self;
+        if at == is.len() {
+            is.push(0);
+            parent.push(0);
+            for column in [calls, exceptional_exits, own] {
+                column.push(0);
+            }
+            processor.iter_mut().for_each(Columns::push);
         }
-        self.is.push(is);
-        self.parent.push(parent);
+        if row.site != 0 || !site.is_empty() {
+            site.resize(is.len(), 0);
+            site[at] = row.site;
+        }
+        is[at] = row.is;
+        parent[at] = row.parent;
+        self.calls.set(at, row.calls);
+        self.exceptional_exits.set(at, row.exceptional_exits);
+        self.own.set(at, row.own);
+        if let (Some(columns), Some(metrics)) = (&mut self.processor, row.processor) {
+            columns.set(at, &metrics);
+        }
+    }
+
+    /// Keeps the first ones.
+    pub(super) fn truncate(&mut self, len: usize) {
+        for column in [&mut self.is, &mut self.parent, &mut self.site] {
+            column.truncate(len);
+            column.shrink_to_fit();
+        }
         for column in [&mut self.calls, &mut self.exceptional_exits, &mut self.own] {
-            column.push(0);
+            column.truncate(len);
         }
-        self.processor.iter_mut().for_each(Columns::push);
+        self.processor.iter_mut().for_each(|columns| columns.truncate(len));
     }
 
     pub(super) fn site(&self, at: usize) -> u32 {

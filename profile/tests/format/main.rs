@@ -9,3 +9,4 @@ mod recovery;
 mod round_trip;
 mod target_errors;
 mod target_models;
+mod trees;
