@@ -2,12 +2,14 @@
 // handler that is entered by fall-through and by a jump as well, a backward jump to bytecode 0, methods over 8000 bytes and close to
 // 64 KB, a switch as the first instruction, goto_w, jsr_w, dup2_x1 and swap, an exception range that covers its own
 // handler, a constructor that reuses the local of `this` before and after super(), with
-// stack maps and without.
+// stack maps and without, and behind code that nothing leads to, longs stored across the parameters.
 // expect: Assembled.subroutine(I)I calls=20000 thrown=5000 bytecodes=295000
 // expect: Assembled.handlerByFlow(I)I calls=20000 thrown=0
 // expect: Assembled.loopToStart(I)I calls=3000 thrown=0 bytecodes=69000
 // expect: AssembledReuse.<init>(I)V calls=20000 thrown=10000 bytecodes=355000
 // expect: AssembledMaps.<init>(I)V calls=20000 thrown=10000 bytecodes=355000
+// expect: AssembledDead.<init>(I)V calls=20000 thrown=5000 bytecodes=185000
+// expect: AssembledMaps.wideOverParameters(I)I calls=20000 thrown=5000 bytecodes=350000
 // expect: AssembledHuge.huge(I)I calls=10 thrown=0 bytecodes=90270
 // expect: AssembledHuge.limit(I)I calls=2 thrown=0 bytecodes=130056
 class Generated {
@@ -29,6 +31,16 @@ class Generated {
             }
             try {
                 if (new AssembledMaps(i & 3) != null) sum += 3;
+            } catch (ArithmeticException e) {
+                sum++;
+            }
+            try {
+                if (new AssembledDead(i & 3) != null) sum += 3;
+            } catch (ArithmeticException e) {
+                sum++;
+            }
+            try {
+                sum += AssembledMaps.wideOverParameters(i & 3);
             } catch (ArithmeticException e) {
                 sum++;
             }

@@ -1,6 +1,6 @@
 //! Assembles the classes that `programs/Generated.java` and `programs/Huge.java` call: code that javac does not write.
 //!
-//! Class file version 49 (JDK 5), so that subroutines are allowed and no StackMapTable is needed (JVMS 4.9, 4.10.2), but for one of version 52 that has one.
+//! Class file version 49 (JDK 5), so that subroutines are allowed and no StackMapTable is needed (JVMS 4.9, 4.10.2), but for two of version 52 that have one.
 
 use op::*;
 
@@ -11,12 +11,17 @@ mod op {
     pub const ICONST_1: u8 = 0x04;
     pub const ICONST_2: u8 = 0x05;
     pub const ICONST_4: u8 = 0x07;
+    pub const LCONST_0: u8 = 0x09;
     pub const BIPUSH: u8 = 0x10;
     pub const ILOAD_0: u8 = 0x1a;
     pub const ILOAD_1: u8 = 0x1b;
     pub const ALOAD_0: u8 = 0x2a;
     pub const ISTORE_0: u8 = 0x3b;
     pub const ISTORE_1: u8 = 0x3c;
+    pub const LSTORE_0: u8 = 0x3f;
+    pub const LSTORE_1: u8 = 0x40;
+    pub const LSTORE_2: u8 = 0x41;
+    pub const LSTORE_3: u8 = 0x42;
     pub const ASTORE_2: u8 = 0x4d;
     pub const ASTORE_3: u8 = 0x4e;
     pub const POP: u8 = 0x57;
@@ -40,6 +45,9 @@ mod op {
     pub const GOTO_W: u8 = 0xc8;
     pub const JSR_W: u8 = 0xc9;
 }
+
+/// In a stack map, an object; it is a `Throwable`, whose number in the constant pool comes into its place.
+const THROWABLE: u8 = 7;
 
 /// A place in the code, perhaps not reached yet.
 #[derive(Clone, Copy)]
@@ -131,14 +139,15 @@ struct Method {
 }
 
 /// The names and bytes of the classes. The huge methods have one of their own: HotSpot finds a breakpoint by walking all of its class.
-pub fn classes() -> [(&'static str, Vec<u8>); 4] {
+pub fn classes() -> [(&'static str, Vec<u8>); 5] {
     let odd = [subroutine(), handler_by_flow(), loop_to_start(), first_is_switch(), self_covering()];
     let huge = [huge("huge", 9_000), huge("limit", 65_000)];
     [
         ("Assembled", class("Assembled", 49, &odd)),
         ("AssembledHuge", class("AssembledHuge", 49, &huge)),
         ("AssembledReuse", class("AssembledReuse", 49, &[reuse_of_this(false)])),
-        ("AssembledMaps", class("AssembledMaps", 52, &[reuse_of_this(true)])),
+        ("AssembledMaps", class("AssembledMaps", 52, &[reuse_of_this(true), wide_over_parameters()])),
+        ("AssembledDead", class("AssembledDead", 52, &[dead_before_super()])),
     ]
 }
 
@@ -148,6 +157,7 @@ fn class(name: &str, version: u16, methods: &[Method]) -> Vec<u8> {
     let parent = pool.class("java/lang/Object");
     let code_name = pool.utf8("Code");
     let maps_name = pool.utf8("StackMapTable");
+    let throwable = pool.class("java/lang/Throwable");
     let init = pool.constructor(parent);
     let mut body = Vec::new();
     for m in methods {
@@ -167,7 +177,7 @@ fn class(name: &str, version: u16, methods: &[Method]) -> Vec<u8> {
         }
         let maps_length = if m.maps.is_empty() { 0 } else { 6 + m.maps.len() };
         body.extend((12 + m.code.len() as u32 + 8 * m.handlers.len() as u32 + maps_length as u32).to_be_bytes());
-        let (max_stack, max_locals) = (5u16, 4u16);
+        let (max_stack, max_locals) = (5u16, 5u16);
         body.extend(max_stack.to_be_bytes());
         body.extend(max_locals.to_be_bytes());
         body.extend((m.code.len() as u32).to_be_bytes());
@@ -180,9 +190,13 @@ fn class(name: &str, version: u16, methods: &[Method]) -> Vec<u8> {
         }
         body.extend(u16::from(!m.maps.is_empty()).to_be_bytes()); // attributes of the code
         if !m.maps.is_empty() {
+            let mut maps = m.maps.clone();
+            if let [.., THROWABLE, high, low] = &mut maps[..] {
+                [*high, *low] = throwable.to_be_bytes();
+            }
             body.extend(maps_name.to_be_bytes());
             body.extend((m.maps.len() as u32).to_be_bytes());
-            body.extend(&m.maps);
+            body.extend(&maps);
         }
     }
     let mut out = Vec::new();
@@ -287,6 +301,46 @@ fn reuse_of_this(maps: bool) -> Method {
         // At the loop's head two integers and an empty stack, and the same where it ends.
         method.maps = vec![0, 2, FULL, 0, head, 0, 2, 1, 1, 0, 0, out - head - 1];
     }
+    method
+}
+
+/// As in [`reuse_of_this`], behind code that nothing leads to, in which `this` is not initialised, with a handler around it: 7 bytecodes, of which the last throws for
+/// x = 0, and 3.
+fn dead_before_super() -> Method {
+    let mut c = Code::default();
+    let go = c.label();
+    c.jump(GOTO_W, go);
+    let dead = c.here();
+    c.jump(GOTO_W, dead);
+    c.place(go);
+    c.emit(&[ALOAD_0, ILOAD_1, ISTORE_0, BIPUSH, 12, ILOAD_0, IDIV, POP, INVOKESPECIAL, 0, 0, RETURN]);
+    let handler = c.here();
+    c.emit(&[ATHROW]);
+    let [from, to, at] = [dead, go, handler].map(|label| c.labels[label.0] as u8);
+    let mut method = c.finish("<init>", &[[dead, go, handler]]);
+    const FULL: u8 = 255;
+    const SAME_LOCALS_1: u8 = 64;
+    const UNINITIALIZED_THIS: u8 = 6;
+    // Twice uninitializedThis and an integer, and so for the handler, on whose stack is the exception.
+    method.maps = vec![0, 3, FULL, 0, from, 0, 2, UNINITIALIZED_THIS, 1, 0, 0, to - from - 1];
+    method.maps.extend([SAME_LOCALS_1 + at - to - 1, THROWABLE, 0, 0]);
+    method
+}
+
+/// Stores longs to four slots in a row, from its parameter's on: 13 bytecodes, of which the last throws for x = 0, and 6.
+fn wide_over_parameters() -> Method {
+    let mut c = Code::default();
+    let out = c.label();
+    c.emit(&[ILOAD_0, LCONST_0, LSTORE_0, LCONST_0, LSTORE_1, LCONST_0, LSTORE_2, LCONST_0, LSTORE_3, ISTORE_0]);
+    c.emit(&[BIPUSH, 12, ILOAD_0, IDIV, POP, ILOAD_0]);
+    c.jump(IFEQ, out);
+    c.emit(&[IINC, 0, 1]);
+    c.place(out);
+    let at = c.labels[out.0] as u8;
+    c.emit(&[ILOAD_0, IRETURN]);
+    let mut method = c.finish("wideOverParameters", &[]);
+    const FULL: u8 = 255;
+    method.maps = vec![0, 1, FULL, 0, at, 0, 1, 1, 0, 0];
     method
 }
 

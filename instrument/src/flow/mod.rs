@@ -47,6 +47,8 @@ pub struct Block {
     pub throws: bool,
     /// In a constructor, `this` is not yet initialised in it.
     pub uninitialised: bool,
+    /// In a constructor, no path from the entry leads here: whether `this` is initialised, its stack map alone says.
+    pub dead: bool,
 }
 
 /// How control passes along an edge.
@@ -277,7 +279,7 @@ impl Graph {
             let bci = i.bci as usize;
             if self.marks[bci] & mark::LEADER != 0 {
                 self.block_at[bci] = self.blocks.len() as u32;
-                let new = Block { start: i.bci, end: 0, last: 0, depth: 0, throws: false, uninitialised: false };
+                let new = Block { start: i.bci, end: 0, last: 0, depth: 0, throws: false, uninitialised: false, dead: false };
                 self.blocks.push(new);
                 before.block_start();
             }
@@ -350,30 +352,37 @@ impl Graph {
         Ok(())
     }
 
-    /// Follows `this` from the entry to the super() or this() calls.
+    /// Follows `this` from the entry to the super() or this() calls, and then on from there.
     fn find_uninitialised(&mut self, code: &Code<'_>) {
         let exit = self.exit();
         // By the block they leave, as `find_edges` wrote them.
         let between: Vec<FlowEdge> = self.edges.iter().filter(|e| e.from != exit && e.to != exit).copied().collect();
         let mut handlers: Vec<_> = code.handlers().collect();
-        let mut reached = vec![0u32];
-        while let Some(b) = reached.pop() {
-            let block = &mut self.blocks[b as usize];
-            if std::mem::replace(&mut block.uninitialised, true) {
-                continue;
-            }
-            let Block { start, end, last, .. } = *block;
-            handlers.retain(|handler| {
-                let covers = start < u32::from(handler.end) && end > u32::from(handler.start);
-                if covers {
-                    reached.push(self.block_at[handler.target as usize]);
+        self.blocks.iter_mut().for_each(|block| block.dead = true);
+        let (mut reached, mut behind_super) = (vec![0u32], Vec::new());
+        for uninitialised in [true, false] {
+            while let Some(b) = reached.pop() {
+                let block = &mut self.blocks[b as usize];
+                if !std::mem::replace(&mut block.dead, false) {
+                    continue;
                 }
-                !covers
-            });
-            if self.marks[last as usize] & mark::SUPER_CALL == 0 {
+                block.uninitialised = uninitialised;
+                let Block { start, end, last, .. } = *block;
+                handlers.retain(|handler| {
+                    let covers = start < u32::from(handler.end) && end > u32::from(handler.start);
+                    if covers {
+                        reached.push(self.block_at[handler.target as usize]);
+                    }
+                    !covers
+                });
+                let initialises = uninitialised && self.marks[last as usize] & mark::SUPER_CALL != 0;
+                let next = if initialises { &mut behind_super } else { &mut reached };
                 let first = between.partition_point(|e| e.from < b);
-                reached.extend(between[first..].iter().take_while(|e| e.from == b).map(|e| e.to));
+                next.extend(between[first..].iter().take_while(|e| e.from == b).map(|e| e.to));
+                // Back from the subroutine.
+                next.extend((matches!(code.bytes[last as usize], op::JSR | op::JSR_W) && b + 1 < exit).then_some(b + 1));
             }
+            reached.append(&mut behind_super);
         }
     }
 

@@ -258,7 +258,7 @@ impl Body {
         let suits = |&b: &u32| {
             let place = graph.blocks[b as usize];
             let covers = |h: &Handler, bci: u32| (u32::from(h.start)..u32::from(h.end)).contains(&bci);
-            place.uninitialised == target.uninitialised
+            (place.uninitialised, place.dead) == (target.uninitialised, target.dead)
                 && !code.handlers().any(|h| covers(&h, place.start) && !covers(&h, target.start))
         };
         let mut places: Vec<u32> = (0..graph.exit()).filter(is_reachable).collect();
@@ -437,7 +437,7 @@ fn cover(covered: &mut Vec<Covered>, graph: &Graph, from: u32, end: u32, behind:
     for block in &graph.blocks {
         let block_end = if block.end as usize + 1 == graph.marks.len() { end } else { behind[block.end as usize] };
         let leads = graph.marks[block.start as usize] & (mark::CUT_OFF | mark::TARGET | mark::HANDLER);
-        if leads == mark::CUT_OFF {
+        if leads == mark::CUT_OFF || block.dead {
             // Nothing runs here.
         } else if graph.ends_in_super(block) {
             push(start, instruction[block.last as usize], block.uninitialised);

@@ -5,7 +5,7 @@
 //! they are but for their distances. Only where a map's locals end before that place must it be written out in full.
 
 use super::body::Body;
-use super::layout::Layout;
+use super::layout::{Layout, WIDEST_GAP};
 use super::placement::Placement;
 use super::pool::NewConstants;
 use crate::classfile::descriptor::parameters;
@@ -82,8 +82,14 @@ const SAME_LOCALS_1_EXTENDED: u8 = 247;
 const SAME_EXTENDED: u8 = 251;
 const FULL: u8 = 255;
 
+/// What is in the local that keeps `this`. In code that nothing leads to, the map alone says whether `this` is initialised (JVMS §4.10.1.2,
+/// flagThisUninit).
+fn kept(locals: &[Type]) -> Type {
+    if locals.contains(&Type::UNINITIALIZED_THIS) { Type::UNINITIALIZED_THIS } else { Type::TOP }
+}
+
 impl<'a> Frames<'a> {
-    /// Makes the table from the original one (its content, and its offset in the file).
+    /// Makes the table from the original one (its content, and its offset in the file). False: in a map, a long or double lies where ours stand.
     ///
     /// # Errors
     /// A malformed table, or one without a map where a jump lands.
@@ -92,7 +98,7 @@ impl<'a> Frames<'a> {
         original: Option<(usize, &[u8])>,
         around: &Around<'_, 'a>,
         constants: &mut NewConstants,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         self.out.clear();
         self.out.extend_from_slice(&[0, 0]);
         self.count = 0;
@@ -108,6 +114,10 @@ impl<'a> Frames<'a> {
                 let entry = self.read(&mut c, bci)?;
                 bci = Some(entry.bci);
                 self.check(around, &c, entry.bci)?;
+                if straddles(&self.locals, around.layout.insert_at) {
+                    // Nothing stores such a value there, so that no control arrives here; but the code is verified, too.
+                    return Ok(false);
+                }
                 mapped_pads += self.place(&entry, before, around, constants, content, at)?;
             }
         }
@@ -120,7 +130,7 @@ impl<'a> Frames<'a> {
         if self.count == 0 {
             self.out.clear();
         }
-        Ok(())
+        Ok(true)
     }
 
     fn check(&self, around: &Around<'_, '_>, c: &Cursor<'_>, bci: u32) -> Result<(), Error> {
@@ -145,11 +155,7 @@ impl<'a> Frames<'a> {
         let arrival = around.body.arrival[bci];
         let mut first = true;
         let mut full = !self.change_carries_over(entry, slots_before, around);
-        self.kept = if around.graph.block_around(entry.bci).uninitialised { Type::UNINITIALIZED_THIS } else { Type::TOP };
-        if full && straddles(&self.locals, around.layout.insert_at) {
-            // Nothing stores such a value, so that no control arrives here; but the code there is verified, too.
-            return Err(Error::new(at, "unreachable code with a long or double half in the parameters' place"));
-        }
+        self.kept = kept(&self.locals);
         let mut pads = 0..0;
         if around.graph.marks[bci] & mark::LEADER != 0 {
             pads = around.placement.pads_before(around.graph.block_at(entry.bci));
@@ -159,7 +165,9 @@ impl<'a> Frames<'a> {
             if let Some(to) = pad.detour {
                 let mut detour = Frames { parameters: self.parameters.clone(), ..Frames::default() };
                 detour.read_at(around.graph.blocks[to as usize].start, content, at, around)?;
+                let here = std::mem::replace(&mut self.kept, kept(&detour.locals));
                 self.full(pad.position, &detour.locals, &detour.stack, around, constants);
+                self.kept = here;
                 full = true; // the next frame must not build on this one
                 continue;
             }
@@ -272,13 +280,14 @@ impl<'a> Frames<'a> {
     /// The frames that add our locals: of the gap up to them at the very start, of themselves behind the entry.
     fn entry_frames(&mut self, around: &Around<'_, 'a>, constants: &mut NewConstants) {
         let gap = around.layout.insert_at - around.layout.parameter_slots;
-        if gap > 0 {
+        let in_full = gap > WIDEST_GAP || around.layout.keeps_this;
+        if gap > 0 && !in_full {
             self.begin(0, SAME_EXTENDED + gap as u8);
             self.out.extend(std::iter::repeat_n(item::TOP, gap as usize));
         }
         match around.layout.shift {
             0 => {}
-            _ if around.layout.keeps_this => {
+            _ if in_full => {
                 self.kept = Type::UNINITIALIZED_THIS;
                 let locals = std::mem::take(&mut self.locals);
                 self.full(around.body.entry_end, &locals, &[], around, constants);

@@ -6,8 +6,8 @@ use crate::classfile::descriptor::parameters;
 use crate::classfile::{Code, Error, Method, access};
 use crate::flow::Graph;
 
-/// Most slots between the parameters and ours: a stack map adds up to three locals to the one before (JVMS §4.7.4, append_frame).
-const WIDEST_GAP: u16 = 3;
+/// Most slots between the parameters and ours that a stack map can add to the one before (JVMS §4.7.4, append_frame).
+pub(super) const WIDEST_GAP: u16 = 3;
 
 /// The frame of a woven method.
 #[derive(Debug, Clone, Copy)]
@@ -29,22 +29,22 @@ impl Layout {
     /// The layout for a method with so many counters, or why there is none.
     pub(super) fn new(method: &Method<'_>, code: &Code<'_>, graph: &Graph, counters: u16) -> Result<Layout, SkipReason> {
         let parameter_slots = parameter_slots(method).ok_or(Error::new(method.span.0, "a malformed method descriptor"))?;
-        // A long or double stored to the last slot below ours would reach into them.
-        let mut insert_at = parameter_slots;
-        while insert_at > 0 && graph.wide_stores.contains(&(insert_at - 1)) {
-            insert_at += 1;
-        }
+        let insert_at = undivided(parameter_slots, graph);
         let shift = match (graph.leaf, counters) {
             (true, ..=1) => 0,
             (true, _) => 2,
             (false, _) => 5 + u16::from(graph.overwrites_this),
         };
         let max_locals = code.max_locals.max(insert_at).checked_add(shift).ok_or(SkipReason::TooManyLocals)?;
-        if insert_at - parameter_slots > WIDEST_GAP {
-            return Err(SkipReason::TooManyLocals);
-        }
         let max_stack = code.max_stack.checked_add(EXTRA_STACK).ok_or(SkipReason::StackTooDeep)?.max(LEAST_STACK);
         Ok(Layout { parameter_slots, insert_at, shift, keeps_this: shift == 6, max_stack, max_locals })
+    }
+
+    /// The same with ours further up.
+    pub(super) fn further(self, code: &Code<'_>, graph: &Graph) -> Result<Layout, SkipReason> {
+        let insert_at = undivided(self.insert_at + 1, graph);
+        let max_locals = code.max_locals.max(insert_at).checked_add(self.shift).ok_or(SkipReason::TooManyLocals)?;
+        Ok(Layout { insert_at, max_locals, ..self })
     }
 
     /// Whether `n` is kept in a local.
@@ -62,6 +62,14 @@ impl Layout {
     pub(super) fn moved(&self, local: u16) -> u16 {
         if local >= self.insert_at { local.saturating_add(self.shift) } else { local }
     }
+}
+
+/// From here on, the first place for our locals: a long or double stored to the last slot below would reach into them.
+fn undivided(mut insert_at: u16, graph: &Graph) -> u16 {
+    while insert_at > 0 && graph.wide_stores.contains(&(insert_at - 1)) {
+        insert_at += 1;
+    }
+    insert_at
 }
 
 /// `None` if the descriptor is malformed or they are more than 255.

@@ -264,7 +264,7 @@ impl Weaver {
         self.planner.plan(class, method, code)?;
         let Planner { graph, edges, counters, .. } = &self.planner;
         let (graph, counters) = (graph, *counters);
-        let layout = Layout::new(method, code, graph, counters)?;
+        let mut layout = Layout::new(method, code, graph, counters)?;
         let leaf = graph.leaf;
         let original_frames = frames::original(class, code);
         let has_frames = class.major >= 50;
@@ -277,21 +277,26 @@ impl Weaver {
             let design = Design { id, constructor: method.is_constructor(), leaf, level, treatment, layout };
             let source = Source { code, graph, design, options, frame_at_0 };
             match self.body.write(&source, &mut self.placement, &mut self.constants) {
-                Ok(()) => break design,
+                Ok(()) => {}
                 Err(SkipReason::TooLarge) if level == Level::Precise && !leaf => {
                     level = Level::Block;
                     self.placement.place(graph, edges);
+                    continue;
                 }
                 Err(reason) => return Err(reason),
             }
+            let around = Around { class, method, graph, body: &self.body, placement: &self.placement, layout };
+            if !has_frames {
+                frames.out.clear();
+                break design;
+            }
+            if frames.rewrite(original_frames, &around, &mut self.constants)? {
+                break design;
+            }
+            layout = layout.further(code, graph)?;
+            self.placement.place(graph, edges);
         };
         let (body, placement) = (&self.body, &self.placement);
-        let around = Around { class, method, graph, body, placement, layout };
-        if has_frames {
-            frames.rewrite(original_frames, &around, &mut self.constants)?;
-        } else {
-            frames.out.clear();
-        }
         let moved = Moved { graph, body, layout };
         let source = method_info::Source { class, method, code, moved: &moved, placement, frames: &frames.out };
         method_info::write(&mut self.methods, &source, &mut self.constants)?;

@@ -248,7 +248,7 @@ fn lines_and_variables_move_along() {
 }
 
 #[test]
-fn unreachable_code_with_half_a_value_in_the_parameters_place_leaves_the_method_alone() {
+fn unreachable_code_may_have_half_a_value_in_the_parameters_place() {
     let maps = [255, 0, 4, 0, 2, 1, 4, 0, 0]; // full: (int, long), where nothing leads to
     let bytes = with_maps(1, &maps, |code, class| {
         let run = class.pool.method("E", "run", "()V");
@@ -256,11 +256,8 @@ fn unreachable_code_with_half_a_value_in_the_parameters_place_leaves_the_method_
     });
     let options = Options { level: Level::Precise, sites: false, caches: false, inherited_calls: false, maps: false };
     let woven = Weaver::new().weave(&bytes, &options, &mut Everything(15)).expect("a good class");
-    let skipped = woven.expect("a method").skipped;
-    assert_eq!(
-        skipped[0].reason.to_string().split(" (at ").next(),
-        Some("malformed code: unreachable code with a long or double half in the parameters' place")
-    );
+    let woven = woven.expect("a method");
+    assert_eq!((woven.methods.len(), woven.skipped.len()), (1, 0));
 }
 
 /// What HotSpot calls a local that a load at `bci` names, if it has no other way to call it (bytecodeUtils.cpp, `print_local_var`).
