@@ -8,7 +8,7 @@ use crate::stacks::{Frames, Stopped};
 use crate::{Agent, VIRTUAL_THREADS, contained, facts, faults, lock, memory, message, now_ms, refusals};
 use cprof_profile::measure::measure;
 use cprof_profile::model::RunFacts;
-use cprof_profile::names::Pattern;
+use cprof_profile::names::{Pattern, counted};
 use cprof_profile::options;
 use cprof_profile::recording::log::Entry;
 use cprof_profile::recording::{self, Capture, Log, Memory, Summary};
@@ -258,8 +258,12 @@ fn line(summary: &Summary) -> String {
     };
     let gaps = match (summary.methods_not_covered, summary.classes_not_covered) {
         (0, 0) => "all code covered".to_owned(),
-        (methods, 0) => format!("{methods} methods not covered"),
-        (methods, classes) => format!("{methods} methods and {classes} classes not covered"),
+        (methods, 0) => format!("{} not covered", counted(methods as u64, "method", "methods")),
+        (methods, classes) => format!(
+            "{} and {} not covered",
+            counted(methods as u64, "method", "methods"),
+            counted(classes as u64, "class", "classes")
+        ),
     };
     format!(
         "wrote {path} ({size}, {} methods in {} contexts, {gaps}); show it with: cprof report {path}",

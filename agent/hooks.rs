@@ -145,7 +145,7 @@ unsafe extern "C" fn class_file_load_hook(
                 faults::pass("class hook");
                 agent.classes.weave_loaded(jni, loader, name, bytes, redefined)
             };
-            retransform::hooked();
+            retransform::hooked(!redefined.is_null());
             let copy = |woven: Vec<u8>| agent.jvmti.copy(&woven).map(|copy| (copy, woven.len()));
             woven.map(copy).transpose().map_err(|e| e.to_string())
         });

@@ -296,6 +296,12 @@ impl Jvmti {
         self.class_status(class).is_some_and(|status| status & INITIALIZED != 0)
     }
 
+    /// Whether a class's initialiser has failed.
+    pub fn has_failed(self, class: jclass) -> bool {
+        const ERROR: jint = 8;
+        self.class_status(class).is_some_and(|status| status & ERROR != 0)
+    }
+
     fn class_status(self, class: jclass) -> Option<jint> {
         let mut status: jint = 0;
         call!(self, 49, "GetClassStatus", (jclass, *mut jint), class, &mut status).ok()?;

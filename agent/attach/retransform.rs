@@ -4,6 +4,7 @@ use crate::jni::Jni;
 use crate::jvmti::{Error, Jvmti};
 use jni_sys::{jclass, jobject};
 use std::cell::Cell;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Classes at a time. The VM stops all threads once per batch, for a walk over all classes (vmRedefine, `AdjustAndCleanMetadata`)
@@ -13,13 +14,22 @@ const BATCH: usize = 1000;
 /// So often the VM may say that it has no memory: each time it has collected garbage to find some, and the program's own classes want it, too.
 const SHORT_OF_MEMORY: u32 = 4;
 
-thread_local! {
-    static LAST_HOOK: Cell<Option<Instant>> = const { Cell::new(None) };
+/// The class file load hooks of the current thread in this batch.
+#[derive(Clone, Copy, Default)]
+struct Hooks {
+    last: Option<Instant>,
+    /// How many were for a class of the batch.
+    changed: usize,
 }
 
-/// The current thread is done with a class file load hook.
-pub fn hooked() {
-    LAST_HOOK.set(Some(Instant::now()));
+thread_local! {
+    static HOOKS: Cell<Hooks> = const { Cell::new(Hooks { last: None, changed: 0 }) };
+}
+
+/// The current thread is done with a class file load hook, of a class that is `changed` or one that is loaded.
+pub fn hooked(changed: bool) {
+    let before = HOOKS.get().changed;
+    HOOKS.set(Hooks { last: Some(Instant::now()), changed: before + usize::from(changed) });
 }
 
 /// Classes that may be collected at any time, and then are none any more. While one is held the VM cannot collect its loader either: in a program that makes
@@ -76,20 +86,37 @@ pub struct Outcome {
     pub longest: Duration,
 }
 
+/// Who in a batch of so many is to blame: the VM goes through the classes (`alive` are the places of those that are still there) in their order, JDK 17 links each behind its
+/// hook and JDK 25 before. So it is the one that was hooked last, or the one behind. `None`: nobody knows.
+fn suspects(batch: usize, alive: &[usize], hooked: usize) -> Option<Range<usize>> {
+    let place = |i: usize| alive.get(i).copied();
+    let first = place(hooked.saturating_sub(1))?;
+    Some(first..place(hooked).map_or(batch, |last| last + 1))
+}
+
 /// Retransforms classes in batches. `refused`: is told of each class that the VM refuses, and why.
 pub fn all(jvmti: Jvmti, classes: &Watched<'_>, mut refused: impl FnMut(jclass, Error)) -> Outcome {
     let jni = classes.jni;
     let mut outcome = Outcome::default();
-    let mut batches: Vec<&[jobject]> = classes.classes.chunks(BATCH).rev().collect();
+    // A class whose initialiser has failed is refused, and with it all of its batch, before any is looked at.
+    let (failed, sound): (Vec<jobject>, Vec<jobject>) = classes
+        .classes
+        .iter()
+        .partition(|&&class| jni.in_frame(|| jni.local(class).is_some_and(|class| jvmti.has_failed(class))));
+    let mut batches: Vec<&[jobject]> = failed.chunks(1).chain(sound.chunks(BATCH).rev()).collect();
     let mut short = 0;
+    // How many were refused when the culprit was last guessed.
+    let mut guessed = None;
     while let Some(batch) = batches.pop() {
         let begin = Instant::now();
-        LAST_HOOK.set(None);
-        let result = jni.in_frame(|| {
-            let alive: Vec<jclass> = batch.iter().filter_map(|&class| jni.local(class)).collect();
-            jvmti.retransform(&alive)
+        HOOKS.set(Hooks::default());
+        let (result, places) = jni.in_frame(|| {
+            let alive = batch.iter().enumerate().filter_map(|(place, &class)| Some((place, jni.local(class)?)));
+            let (places, alive): (Vec<usize>, Vec<jclass>) = alive.unzip();
+            (jvmti.retransform(&alive), places)
         });
-        outcome.longest = outcome.longest.max(LAST_HOOK.get().unwrap_or(begin).elapsed());
+        let hooks = HOOKS.get();
+        outcome.longest = outcome.longest.max(hooks.last.unwrap_or(begin).elapsed());
         let mut refuse = |class: jobject, error| {
             outcome.refused += 1;
             if let Some(class) = jni.local(class) {
@@ -107,10 +134,35 @@ pub fn all(jvmti: Jvmti, classes: &Watched<'_>, mut refused: impl FnMut(jclass, 
             // All or none: so the one to blame is searched for.
             (Err(error), _) => {
                 short += u32::from(error.is_out_of_memory());
-                let (first, second) = batch.split_at(batch.len() / 2);
-                batches.extend([second, first]);
+                let right = guessed.is_none_or(|before| outcome.refused > before);
+                let suspects = suspects(batch.len(), &places, hooks.changed).filter(|_| right && !error.is_out_of_memory());
+                let Some(suspects) = suspects else {
+                    let (first, second) = batch.split_at(batch.len() / 2);
+                    batches.extend([second, first]);
+                    continue;
+                };
+                guessed = Some(outcome.refused);
+                let others = [&batch[suspects.end..], &batch[..suspects.start]];
+                batches.extend(others.into_iter().filter(|others| !others.is_empty()));
+                batches.extend(batch[suspects].chunks(1));
             }
         }
     }
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::suspects;
+
+    #[test]
+    fn who_was_hooked_last_or_comes_next_is_to_blame() {
+        let alive = [0, 1, 3, 4];
+        assert_eq!(suspects(5, &alive, 0), Some(0..1));
+        assert_eq!(suspects(5, &alive, 1), Some(0..2));
+        assert_eq!(suspects(5, &alive, 2), Some(1..4), "with one that is gone");
+        assert_eq!(suspects(5, &alive, 4), Some(4..5));
+        assert_eq!(suspects(5, &alive, 5), None, "more than there are");
+        assert_eq!(suspects(1, &[0], 0), Some(0..1));
+    }
 }

@@ -15,6 +15,7 @@ use crate::policy::Policy;
 use crate::turn::Turn;
 use crate::{Agent, contained, facts, faults, feature, hooks, memory, message, now_ms, recording, refusals, runtime};
 use cprof_profile::options::{self, Options};
+use cprof_profile::recording::Log;
 use cprof_profile::recording::log::Entry;
 use jni_sys::{JavaVM, jclass};
 use std::collections::HashSet;
@@ -245,7 +246,10 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
 /// Finds the loaded classes that are to be woven.
 fn choose(agent: &Agent, jni: Jni, classes: &mut Watched<'_>) -> Result<(), String> {
     let jvmti = agent.jvmti;
-    for class in jvmti.loaded_classes().map_err(|e| e.to_string())? {
+    // Those that are not linked come last: some cannot be, which the VM says for all of a batch, and the others would be woven again.
+    let (linked, others): (Vec<_>, Vec<_>) =
+        jvmti.loaded_classes().map_err(|e| e.to_string())?.into_iter().partition(|&class| jvmti.is_linked(class));
+    for class in linked.into_iter().chain(others) {
         let Some(name) = jvmti.class_name(class) else { continue };
         let modifiable = jvmti.is_modifiable(class);
         // It may have its own code again.
@@ -255,7 +259,11 @@ fn choose(agent: &Agent, jni: Jni, classes: &mut Watched<'_>) -> Result<(), Stri
                 continue;
             }
             if !modifiable {
-                agent.classes.not_covered(&name, "a hidden class that was defined before cprof came");
+                // The VM puts a point into the name of each hidden class, and no other has one (JVMTI, GetClassSignature).
+                let hidden = name.contains('.');
+                let why =
+                    if hidden { "a hidden class that was defined before cprof came" } else { "the JVM lets no agent change it" };
+                agent.classes.not_covered(&name, why);
                 continue;
             }
             let loader = jvmti.class_loader(class).map_err(|e| e.to_string())?;
@@ -292,6 +300,9 @@ fn describe_coverage(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), S
     let (classes, methods) = agent.classes.covered();
     reply.put("covered_classes", classes).put("covered_methods", methods);
     reply.put("active_frames", active);
+    let records = agent.log.records();
+    let left_out: usize = Log::read(&records).classes.iter().map(|class| class.skipped.len()).sum();
+    reply.put("methods_not_covered", left_out);
     for (name, reason) in agent.classes.gaps() {
         reply.put("not_covered", format!("{name}: {reason}"));
     }
@@ -455,7 +466,9 @@ fn restore(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<bool, String> {
 
 /// Why the VM does not take other code for a class. It links each before.
 fn refusal(jvmti: Jvmti, class: jclass, error: Error) -> String {
-    if jvmti.is_linked(class) {
+    if jvmti.has_failed(class) {
+        "its initialiser has failed, and the JVM changes it no more".to_owned()
+    } else if jvmti.is_linked(class) {
         error.to_string()
     } else {
         "it cannot be linked; a class that it needs may be missing".to_owned()

@@ -12,7 +12,7 @@ use cprof_live::hotspot::exchange::Exchange;
 use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
 use cprof_live::process::{Process, user_name};
 use cprof_profile::model::RunFacts;
-use cprof_profile::names::{few, thousands};
+use cprof_profile::names::{counted, dotted, few, thousands};
 use cprof_profile::options::literal;
 use cprof_profile::target::Library;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -253,15 +253,16 @@ fn said<'r>(reply: &'r Reply, key: &str) -> Option<&'r str> {
 /// Which classes keep cprof's code, and why. Of many with one reason the first few are named.
 fn not_restored(reply: &Reply) -> Vec<String> {
     const NAMED: usize = 3;
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for (_, text) in reply.iter().filter(|(key, _)| key == "not_restored") {
         let (class, reason) = text.split_once(": ").unwrap_or((text, ""));
+        let class = dotted(class);
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, classes)) => classes.push(class),
             None => reasons.push((reason, vec![class])),
         }
     }
-    let line = |(reason, classes): &(&str, Vec<&str>)| {
+    let line = |(reason, classes): &(&str, Vec<String>)| {
         let (noun, named) = (if classes.len() == 1 { "class" } else { "classes" }, few(classes, NAMED));
         format!("the JVM keeps cprof's code, which does nothing any more, in {noun} {named}: {reason}")
     };
@@ -275,9 +276,12 @@ fn covered(reply: &Reply) -> String {
     if let (Some(classes), Some(methods)) = (number("covered_classes"), number("covered_methods")) {
         text.push_str(&format!(": {} classes with {} methods covered", thousands(classes), thousands(methods)));
     }
-    let not = reply.iter().filter(|(key, _)| key == "not_covered").count();
-    if not > 0 {
-        text.push_str(&format!(", {} classes or methods not (cprof report --coverage lists them)", thousands(not as u64)));
+    let classes = reply.iter().filter(|(key, _)| key == "not_covered").count() as u64;
+    let methods = number("methods_not_covered").unwrap_or(0);
+    let not = [(methods, "method", "methods"), (classes, "class", "classes")].into_iter().filter(|(number, ..)| *number > 0);
+    let not: Vec<String> = not.map(|(number, one, many)| counted(number, one, many)).collect();
+    if !not.is_empty() {
+        text.push_str(&format!(", {} not (cprof report --coverage lists them)", not.join(" and ")));
     }
     if let Some(frames) = number("active_frames").filter(|&n| n > 0) {
         text.push_str(&format!(", {} frames that were active before not", thousands(frames)));
@@ -297,7 +301,8 @@ mod tests {
         let reply: Reply = [
             ("covered_classes", "2179"),
             ("covered_methods", "18331"),
-            ("not_covered", "A.f()V: too large"),
+            ("methods_not_covered", "1"),
+            ("not_covered", "A: its loader does not find cprof's runtime class"),
             ("not_covered", "B: a hidden class"),
             ("active_frames", "9"),
             ("pause_ms", "85"),
@@ -306,7 +311,7 @@ mod tests {
         .to_vec();
         assert_eq!(
             covered(&reply),
-            ": 2,179 classes with 18,331 methods covered, 2 classes or methods not (cprof report --coverage lists them), 9 frames that were \
+            ": 2,179 classes with 18,331 methods covered, 1 method and 2 classes not (cprof report --coverage lists them), 9 frames that were \
              active before not; the JVM stood still for 85 ms at most"
         );
         assert_eq!(covered(&Vec::new()), "");
@@ -315,7 +320,7 @@ mod tests {
     #[test]
     fn classes_that_stay_woven_are_named_by_reason() {
         let full = "the JVM has no memory left";
-        let said = [("a.A", full), ("a.B", "other: why"), ("a.C", full), ("a.D", full), ("a.E", full), ("a.F", full)];
+        let said = [("a/A", full), ("a.B", "other: why"), ("a.C", full), ("a.D", full), ("a.E", full), ("a.F", full)];
         let reply: Reply = said.map(|(class, why)| ("not_restored".to_owned(), format!("{class}: {why}"))).to_vec();
         let kept = "the JVM keeps cprof's code, which does nothing any more, in";
         assert_eq!(
