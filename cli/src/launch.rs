@@ -6,6 +6,7 @@ use crate::live;
 use crate::output;
 use crate::report;
 use crate::signals;
+use crate::stack_size;
 use crate::style::Style;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
@@ -53,12 +54,12 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     let passed_on = signals::heeded(&[SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]);
     let mut signals = Signals::new(passed_on).context("setting up how signals are passed on")?;
     let mut command = Command::new(java);
-    // The launcher makes the main thread's stack before the agent is loaded. The user's own -Xss comes later and wins.
-    command.args([option.as_os_str(), OsStr::new(MAIN_STACK)]);
+    // The user's own -Xss comes later and wins.
+    command.args([option.as_os_str(), OsStr::new(stack_size::OF_MAIN_THREAD)]);
     if args.deterministic {
         command.args(DETERMINISTIC).env("TZ", "UTC").env("LC_ALL", "C.UTF-8");
     }
-    command.args(arguments);
+    command.args(stack_size::widened(arguments));
     let began = SystemTime::now();
     let mut child = command.spawn().with_context(|| {
         format!("cannot start {}; name the java command by its path, or put it on PATH", Path::new(java).display())
@@ -76,9 +77,6 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     let _ = summarise(&path, pid, began, args.quiet);
     Ok(ExitCode::from(exit_code(status)))
 }
-
-/// Four times the default: frames of profiled code are larger (see agent/flags.rs).
-const MAIN_STACK: &str = "-Xss4m";
 
 /// What can be set from outside so that runs do not differ: everything the program could ask its machine.
 const DETERMINISTIC: [&str; 4] = ["-XX:ActiveProcessorCount=1", "-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US"];

@@ -18,6 +18,7 @@ mod parquet;
 mod progress;
 mod report;
 mod signals;
+mod stack_size;
 mod style;
 mod table;
 mod targets;

@@ -1,0 +1,102 @@
+//! Room on the stack for a program's recursion: frames of profiled code are larger (see `agent/flags.rs`).
+
+use std::ffi::OsString;
+
+/// By how much stacks are larger under cprof.
+const TIMES: u64 = 4;
+
+/// HotSpot takes no more (`-Xss`, arguments.cpp).
+const LARGEST_KB: u64 = 1 << 20;
+
+/// The main thread's stack without a word from the user: [`TIMES`] the default. The launcher makes it before the agent is loaded.
+pub const OF_MAIN_THREAD: &str = "-Xss4m";
+
+/// Options of `java` that take the next argument as their value.
+const WITH_VALUE: [&str; 16] = [
+    "-cp",
+    "-classpath",
+    "--class-path",
+    "-p",
+    "--module-path",
+    "--upgrade-module-path",
+    "--add-modules",
+    "--limit-modules",
+    "--enable-native-access",
+    "--add-reads",
+    "--add-exports",
+    "--add-opens",
+    "--patch-module",
+    "-d",
+    "--describe-module",
+    "--source",
+];
+
+/// The arguments of a `java` command, where they give stack sizes with larger ones. Those of the program itself stay as they are.
+pub fn widened(arguments: &[OsString]) -> Vec<OsString> {
+    let mut widened = arguments.to_vec();
+    let mut next = 0;
+    while let Some(argument) = widened.get_mut(next) {
+        // Behind these, and behind a class's name, come the program's.
+        let text = argument.to_str().unwrap_or_default();
+        if !argument.as_encoded_bytes().starts_with(b"-") && !text.starts_with('@') || ["-jar", "-m", "--module"].contains(&text)
+        {
+            break;
+        }
+        next += if WITH_VALUE.contains(&text) { 2 } else { 1 };
+        if let Some(larger) = larger(text) {
+            *argument = larger.into();
+        }
+    }
+    widened
+}
+
+/// An option for [`TIMES`] the stack that this one gives; `None`: it gives none.
+fn larger(option: &str) -> Option<String> {
+    const IN_KB: &str = "-XX:ThreadStackSize=";
+    let times = |kb: u64| Some(kb.checked_mul(TIMES)?.min(LARGEST_KB).max(kb)).filter(|&kb| kb > 0);
+    if let Some(kb) = option.strip_prefix(IN_KB) {
+        return times(kb.parse().ok()?).map(|kb| format!("{IN_KB}{kb}"));
+    }
+    let size = option.strip_prefix("-Xss")?;
+    let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: u64 = match &size[digits.len()..] {
+        "" => 1,
+        "k" | "K" => 1 << 10,
+        "m" | "M" => 1 << 20,
+        "g" | "G" => 1 << 30,
+        _ => return None,
+    };
+    let bytes = digits.parse::<u64>().ok()?.checked_mul(unit)?;
+    times(bytes.div_ceil(1 << 10)).map(|kb| format!("-Xss{kb}k"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(arguments: &[&str]) -> Vec<String> {
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        widened(&arguments).into_iter().map(|argument| argument.into_string().expect("text")).collect()
+    }
+
+    #[test]
+    fn the_jvms_stacks_are_four_times_as_large() {
+        assert_eq!(of(&["-Xss4m", "-cp", "x", "Main"]), ["-Xss16384k", "-cp", "x", "Main"]);
+        assert_eq!(of(&["-Xss512K", "-XX:ThreadStackSize=2048", "Main"]), ["-Xss2048k", "-XX:ThreadStackSize=8192", "Main"]);
+        assert_eq!(of(&["-Xss1048576", "Main"]), ["-Xss4096k", "Main"]);
+        assert_eq!(of(&["-Xss1g", "Main"]), ["-Xss1048576k", "Main"], "no more than the JVM takes");
+    }
+
+    #[test]
+    fn what_gives_no_stack_and_what_is_the_programs_stays() {
+        for same in [
+            &["-Xss", "-Xss0", "-Xss4x", "-Xss-1", "-XX:ThreadStackSize=0", "-Xmx1g", "Main", "-Xss4m"][..],
+            &["-jar", "app.jar", "-Xss4m"],
+            &["-cp", "-Xss4m", "-m", "a/b", "-Xss4m"],
+            &["@options", "Main"],
+            &[],
+        ] {
+            assert_eq!(of(same), same);
+        }
+    }
+}
