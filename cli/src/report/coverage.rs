@@ -5,13 +5,15 @@ use super::json::Coverage;
 use super::view::View;
 use crate::style::{Style, printable};
 use anyhow::Result;
-use cprof_profile::model::RunFacts;
 use cprof_profile::names::{counted, thousands};
 use cprof_profile::natives::NotTold;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// Behind their number: it is of those that found no room, and not of what they called.
 pub const NO_ROOM: &str = "calls, with all that they called, or exceptions found no room";
+
+const TOO_LARGE: &str = "too large for precise counting";
 
 /// The line in every report, and warnings where there are any.
 pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
@@ -29,11 +31,9 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
         writeln!(out, "not covered: {}; --coverage lists them", parts.join(", "))?;
     }
     let run = &view.profile.run;
-    let asked_for = |run: &RunFacts| run.options.split(',').any(|o| o == "bba=block");
-    let asked_for = asked_for(run) || view.profile.runs.iter().any(|run| asked_for(&run.facts));
-    if c.methods_counted_by_block > 0 && !asked_for {
-        let methods = counted(c.methods_counted_by_block as u64, "method was", "methods were");
-        writeln!(out, "{methods} too large for precise counting: after an exception its block counts whole")?;
+    if !c.too_large.is_empty() {
+        let methods = counted(c.too_large.len() as u64, "method was", "methods were");
+        writeln!(out, "{methods} {TOO_LARGE}: after an exception its block counts whole; see --coverage")?;
     }
     if run.lost_calls > 0 {
         let lost = format!(
@@ -66,14 +66,23 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     Ok(())
 }
 
-/// The list.
+/// The list. What is told several times in the same words, as of hidden classes of one name, is one line.
 pub fn text(view: &View, out: &mut dyn Write, style: Style) -> Result<()> {
-    for gap in Coverage::new(view).gaps {
-        let line = match gap.method {
-            Some(method) => format!("{}.{method}: {}", gap.class, gap.reason),
-            None => format!("{}: {}", gap.class, gap.reason),
-        };
-        writeln!(out, "{}", printable(&line))?;
+    let coverage = Coverage::new(view);
+    let gaps = coverage.gaps.iter().map(|gap| match gap.method {
+        Some(method) => format!("{}.{method}: {}", gap.class, gap.reason),
+        None => format!("{}: {}", gap.class, gap.reason),
+    });
+    let too_large = coverage.too_large.iter().map(|m| format!("{}.{}{}: {TOO_LARGE}", m.class, m.method, m.descriptor));
+    let lines: Vec<String> = gaps.chain(too_large).collect();
+    let mut times: HashMap<&str, u64> = HashMap::new();
+    lines.iter().for_each(|line| *times.entry(line).or_default() += 1);
+    for line in &lines {
+        let times = times.remove(line.as_str());
+        let often = times.filter(|&times| times > 1).map(|times| format!(" ({} times)", thousands(times)));
+        if times.is_some() {
+            writeln!(out, "{}{}", printable(line), often.unwrap_or_default())?;
+        }
     }
     line(view, out, style)?;
     Ok(())

@@ -87,6 +87,8 @@ pub struct Coverage<'a> {
     pub methods_not_covered: usize,
     /// Methods that ran and were counted by whole blocks.
     pub methods_counted_by_block: usize,
+    /// Those of them that are so because they were too large: which was not asked for.
+    pub too_large: Vec<TooLarge<'a>>,
     /// Calls and exceptions that found no room; what these calls called is missing, too, and not counted here.
     pub lost_calls: u64,
     /// Contexts caught between two counters.
@@ -104,6 +106,29 @@ pub struct Gap<'a> {
     /// Name and descriptor; none: the whole class.
     pub method: Option<&'a str>,
     pub reason: &'a str,
+}
+
+/// A method counted by whole blocks.
+#[derive(Serialize)]
+pub struct TooLarge<'a> {
+    pub class: String,
+    pub method: &'a str,
+    pub descriptor: &'a str,
+}
+
+impl<'a> TooLarge<'a> {
+    fn list(profile: &'a Profile) -> Vec<TooLarge<'a>> {
+        let asked_for = |run: &RunFacts| run.options.split(',').any(|o| o == "bba=block");
+        if asked_for(&profile.run) || profile.runs.iter().any(|run| asked_for(&run.facts)) {
+            return Vec::new();
+        }
+        let by_block = profile.methods.iter().filter(|m| m.level == Level::Block);
+        let one = |m: &'a cprof_profile::model::Method| {
+            let class = &profile.classes[m.class as usize];
+            TooLarge { class: stable(&class.name, class.hidden), method: &m.name, descriptor: &m.descriptor }
+        };
+        by_block.map(one).collect()
+    }
 }
 
 /// A native method for which Java methods may have been called, it is not known how often.
@@ -141,6 +166,7 @@ impl<'a> Coverage<'a> {
             classes_not_covered,
             methods_not_covered: gaps.len() - classes_not_covered,
             methods_counted_by_block: view.profile.methods.iter().filter(|m| m.level == Level::Block).count(),
+            too_large: TooLarge::list(&view.profile),
             lost_calls: view.profile.run.lost_calls,
             inconsistent_contexts: view.measures.inconsistent,
             gaps,

@@ -43,6 +43,33 @@ fn fails(arguments: &[&str]) -> (i32, String) {
 }
 
 #[test]
+fn what_is_said_several_times_is_one_line_and_methods_too_large_are_named() {
+    let mut recording = cprof_synthetic::demo();
+    for number in ["0x01", "0x02", "0x03"] {
+        recording.not_covered(&format!("demo/Hidden.{number}"), "a hidden class that was defined before cprof came");
+    }
+    let mut profile = recording.profile(&[]);
+    let work = profile.methods.iter().position(|method| method.name == "work").unwrap();
+    profile.methods[work].level = cprof_profile::model::Level::Block;
+    let path = std::env::temp_dir().join(format!("cprof-cli-said-{}.cprof", std::process::id()));
+    cprof_profile::file::write(&path, &profile).unwrap();
+    let written = Profile(path);
+    let coverage = written.report(&["--coverage"]);
+    let hidden: Vec<&str> = coverage.lines().filter(|line| line.starts_with("demo.Hidden")).collect();
+    assert_eq!(hidden, ["demo.Hidden: a hidden class that was defined before cprof came (3 times)"]);
+    assert!(coverage.contains("\ndemo.Main.work(I)V: too large for precise counting\n"), "{coverage}");
+    let said = "1 method was too large for precise counting: after an exception its block counts whole; see --coverage\n";
+    assert!(coverage.contains(said) && written.report(&[]).contains(said), "{coverage}");
+    let json = written.json(&[]);
+    assert_eq!(json["coverage"]["too_large"][0]["method"], "work");
+    assert_eq!(json["coverage"]["classes_not_covered"], 4, "each is one");
+
+    profile.run.options = "bba=block".into();
+    cprof_profile::file::write(&written.0, &profile).unwrap();
+    assert!(!written.report(&["--coverage"]).contains("too large"), "it was asked for");
+}
+
+#[test]
 fn methods_as_csv() {
     let profile = Profile::new("csv");
     let expected = "class,method,descriptor,calls,exceptional_exits,bytecodes,bytecodes_total\r\n\
