@@ -114,11 +114,12 @@ impl<'a> Frames<'a> {
                 let entry = self.read(&mut c, bci)?;
                 bci = Some(entry.bci);
                 self.check(around, &c, entry.bci)?;
-                if straddles(&self.locals, around.layout.insert_at) {
+                let full = !self.change_carries_over(&entry, before, around);
+                if full && straddles(&self.locals, around.layout.insert_at) {
                     // Nothing stores such a value there, so that no control arrives here; but the code is verified, too.
                     return Ok(false);
                 }
-                mapped_pads += self.place(&entry, before, around, constants, content, at)?;
+                mapped_pads += self.place(&entry, full, around, constants, content, at)?;
             }
         }
         if original.is_some() && mapped_pads != around.placement.pads.len() {
@@ -145,7 +146,7 @@ impl<'a> Frames<'a> {
     fn place(
         &mut self,
         entry: &Entry,
-        slots_before: u16,
+        mut full: bool,
         around: &Around<'_, 'a>,
         constants: &mut NewConstants,
         content: &[u8],
@@ -154,8 +155,9 @@ impl<'a> Frames<'a> {
         let bci = entry.bci as usize;
         let arrival = around.body.arrival[bci];
         let mut first = true;
-        let mut full = !self.change_carries_over(entry, slots_before, around);
-        self.kept = kept(&self.locals);
+        if around.layout.keeps_this {
+            self.kept = kept(&self.locals);
+        }
         let mut pads = 0..0;
         if around.graph.marks[bci] & mark::LEADER != 0 {
             pads = around.placement.pads_before(around.graph.block_at(entry.bci));
