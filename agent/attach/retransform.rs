@@ -99,10 +99,13 @@ pub fn all(jvmti: Jvmti, classes: &Watched<'_>, mut refused: impl FnMut(jclass, 
     let jni = classes.jni;
     let mut outcome = Outcome::default();
     // A class whose initialiser has failed is refused, and with it all of its batch, before any is looked at.
-    let (failed, sound): (Vec<jobject>, Vec<jobject>) = classes
-        .classes
-        .iter()
-        .partition(|&&class| jni.in_frame(|| jni.local(class).is_some_and(|class| jvmti.has_failed(class))));
+    let has_failed = |&&class: &&jobject| {
+        let Some(class) = jni.local(class) else { return false };
+        let failed = jvmti.has_failed(class);
+        jni.forget(class);
+        failed
+    };
+    let (failed, sound): (Vec<jobject>, Vec<jobject>) = classes.classes.iter().partition(has_failed);
     let mut batches: Vec<&[jobject]> = failed.chunks(1).chain(sound.chunks(BATCH).rev()).collect();
     let mut short = 0;
     // How many were refused when the culprit was last guessed.

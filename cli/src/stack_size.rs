@@ -1,5 +1,6 @@
 //! Room on the stack for a program's recursion: frames of profiled code are larger (see `agent/flags.rs`).
 
+use cprof_live::hotspot::launcher::Arguments;
 use std::ffi::OsString;
 
 /// By how much stacks are larger under cprof.
@@ -11,40 +12,12 @@ const LARGEST_KB: u64 = 1 << 20;
 /// The main thread's stack without a word from the user: [`TIMES`] the default. The launcher makes it before the agent is loaded.
 pub const OF_MAIN_THREAD: &str = "-Xss4m";
 
-/// Options of `java` that take the next argument as their value.
-const WITH_VALUE: [&str; 16] = [
-    "-cp",
-    "-classpath",
-    "--class-path",
-    "-p",
-    "--module-path",
-    "--upgrade-module-path",
-    "--add-modules",
-    "--limit-modules",
-    "--enable-native-access",
-    "--add-reads",
-    "--add-exports",
-    "--add-opens",
-    "--patch-module",
-    "-d",
-    "--describe-module",
-    "--source",
-];
-
 /// The arguments of a `java` command, where they give stack sizes with larger ones. Those of the program itself stay as they are.
 pub fn widened(arguments: &[OsString]) -> Vec<OsString> {
     let mut widened = arguments.to_vec();
-    let mut next = 0;
-    while let Some(argument) = widened.get_mut(next) {
-        // Behind these, and behind a class's name, come the program's.
-        let text = argument.to_str().unwrap_or_default();
-        if !argument.as_encoded_bytes().starts_with(b"-") && !text.starts_with('@') || ["-jar", "-m", "--module"].contains(&text)
-        {
-            break;
-        }
-        next += if WITH_VALUE.contains(&text) { 2 } else { 1 };
-        if let Some(larger) = larger(text) {
-            *argument = larger.into();
+    for option in Arguments::of(arguments).options {
+        if let Some(larger) = arguments[option].to_str().and_then(larger) {
+            widened[option] = larger.into();
         }
     }
     widened

@@ -46,6 +46,8 @@ mod op {
     pub const JSR_W: u8 = 0xc9;
 }
 
+/// In a stack map, an entry with all locals and the whole stack.
+const FULL: u8 = 255;
 /// In a stack map, an object; it is a `Throwable`, whose number in the constant pool comes into its place.
 const THROWABLE: u8 = 7;
 
@@ -297,7 +299,6 @@ fn reuse_of_this(maps: bool) -> Method {
     let [head, out] = [head, out].map(|label| c.labels[label.0] as u8);
     let mut method = c.finish("<init>", &[]);
     if maps {
-        const FULL: u8 = 255;
         // At the loop's head two integers and an empty stack, and the same where it ends.
         method.maps = vec![0, 2, FULL, 0, head, 0, 2, 1, 1, 0, 0, out - head - 1];
     }
@@ -318,7 +319,6 @@ fn dead_before_super() -> Method {
     c.emit(&[ATHROW]);
     let [from, to, at] = [dead, go, handler].map(|label| c.labels[label.0] as u8);
     let mut method = c.finish("<init>", &[[dead, go, handler]]);
-    const FULL: u8 = 255;
     const SAME_LOCALS_1: u8 = 64;
     const UNINITIALIZED_THIS: u8 = 6;
     // Twice uninitializedThis and an integer, and so for the handler, on whose stack is the exception.
@@ -339,7 +339,6 @@ fn wide_over_parameters() -> Method {
     let at = c.labels[out.0] as u8;
     c.emit(&[ILOAD_0, IRETURN]);
     let mut method = c.finish("wideOverParameters", &[]);
-    const FULL: u8 = 255;
     method.maps = vec![0, 1, FULL, 0, at, 0, 1, 1, 0, 0];
     method
 }

@@ -4,6 +4,7 @@ use super::{now_ms, out_path, size, which, wrote};
 use crate::agent::{self, Options};
 use crate::args::{Attach, Detach};
 use crate::output::{self, Output, tell};
+use crate::report::coverage::gaps;
 use crate::signals;
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
@@ -12,7 +13,7 @@ use cprof_live::hotspot::exchange::Exchange;
 use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
 use cprof_live::process::{Process, user_name};
 use cprof_profile::model::RunFacts;
-use cprof_profile::names::{counted, dotted, few, thousands};
+use cprof_profile::names::{dotted, few, thousands};
 use cprof_profile::options::literal;
 use cprof_profile::target::Library;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -277,9 +278,7 @@ fn covered(reply: &Reply) -> String {
         text.push_str(&format!(": {} classes with {} methods covered", thousands(classes), thousands(methods)));
     }
     let classes = reply.iter().filter(|(key, _)| key == "not_covered").count() as u64;
-    let methods = number("methods_not_covered").unwrap_or(0);
-    let not = [(methods, "method", "methods"), (classes, "class", "classes")].into_iter().filter(|(number, ..)| *number > 0);
-    let not: Vec<String> = not.map(|(number, one, many)| counted(number, one, many)).collect();
+    let not = gaps(number("methods_not_covered").unwrap_or(0), classes);
     if !not.is_empty() {
         text.push_str(&format!(", {} not (cprof report --coverage lists them)", not.join(" and ")));
     }

@@ -15,20 +15,20 @@ pub const NO_ROOM: &str = "calls, with all that they called, or exceptions found
 
 const TOO_LARGE: &str = "too large for precise counting";
 
+/// `3 methods` and `1 class`, of each as far as there are any.
+pub fn gaps(methods: u64, classes: u64) -> Vec<String> {
+    let kinds = [(methods, "method", "methods"), (classes, "class", "classes")];
+    kinds.into_iter().filter(|(number, ..)| *number > 0).map(|(number, one, many)| counted(number, one, many)).collect()
+}
+
 /// The line in every report, and warnings where there are any.
 pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     let c = Coverage::new(view);
     if c.gaps.is_empty() {
         writeln!(out, "not covered: nothing")?;
     } else {
-        let mut parts = Vec::new();
-        if c.methods_not_covered > 0 {
-            parts.push(counted(c.methods_not_covered as u64, "method", "methods"));
-        }
-        if c.classes_not_covered > 0 {
-            parts.push(counted(c.classes_not_covered as u64, "class", "classes"));
-        }
-        writeln!(out, "not covered: {}; --coverage lists them", parts.join(", "))?;
+        let gaps = gaps(c.methods_not_covered as u64, c.classes_not_covered as u64);
+        writeln!(out, "not covered: {}; --coverage lists them", gaps.join(", "))?;
     }
     let run = &view.profile.run;
     if !c.too_large.is_empty() {

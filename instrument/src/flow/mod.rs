@@ -367,7 +367,8 @@ impl Graph {
                     continue;
                 }
                 block.uninitialised = uninitialised;
-                let Block { start, end, last, .. } = *block;
+                let block = *block;
+                let Block { start, end, last, .. } = block;
                 handlers.retain(|handler| {
                     let covers = start < u32::from(handler.end) && end > u32::from(handler.start);
                     if covers {
@@ -375,7 +376,7 @@ impl Graph {
                     }
                     !covers
                 });
-                let initialises = uninitialised && self.marks[last as usize] & mark::SUPER_CALL != 0;
+                let initialises = uninitialised && self.ends_in_super(&block);
                 let next = if initialises { &mut behind_super } else { &mut reached };
                 let first = between.partition_point(|e| e.from < b);
                 next.extend(between[first..].iter().take_while(|e| e.from == b).map(|e| e.to));

@@ -278,7 +278,7 @@ fn entry(emit: &mut Emitter<'_>, source: &Source<'_, '_>) -> Option<u32> {
         return None;
     }
     emit.enter(design.id, design.treatment.root);
-    if design.layout.keeps_this {
+    if design.layout.keeps_this() {
         emit.keep_this();
     }
     let first = if design.level == Level::Precise { first_throwing(source.graph) } else { 0 };

@@ -155,7 +155,7 @@ impl<'a> Frames<'a> {
         let bci = entry.bci as usize;
         let arrival = around.body.arrival[bci];
         let mut first = true;
-        if around.layout.keeps_this {
+        if around.layout.keeps_this() {
             self.kept = kept(&self.locals);
         }
         let mut pads = 0..0;
@@ -200,7 +200,7 @@ impl<'a> Frames<'a> {
     fn change_carries_over(&self, entry: &Entry, slots_before: u16, around: &Around<'_, '_>) -> bool {
         match entry.change {
             // What is kept of `this` changes with its initialisation.
-            _ if around.layout.keeps_this => false,
+            _ if around.layout.keeps_this() => false,
             0 => entry.kind != FULL,
             1.. => slots_before >= around.layout.insert_at,
             _ => slots(&self.locals) >= around.layout.insert_at,
@@ -282,7 +282,7 @@ impl<'a> Frames<'a> {
     /// The frames that add our locals: of the gap up to them at the very start, of themselves behind the entry.
     fn entry_frames(&mut self, around: &Around<'_, 'a>, constants: &mut NewConstants) {
         let gap = around.layout.insert_at - around.layout.parameter_slots;
-        let in_full = gap > WIDEST_GAP || around.layout.keeps_this;
+        let in_full = gap > WIDEST_GAP || around.layout.keeps_this();
         if gap > 0 && !in_full {
             self.begin(0, SAME_EXTENDED + gap as u8);
             self.out.extend(std::iter::repeat_n(item::TOP, gap as usize));
@@ -310,7 +310,7 @@ impl<'a> Frames<'a> {
     fn handler_frames(&mut self, around: &Around<'_, '_>, constants: &mut NewConstants) {
         for (uninitialised, position) in around.body.handlers.iter().enumerate() {
             let Some(position) = *position else { continue };
-            let (uninitialised, kept) = (uninitialised == 1, around.layout.keeps_this);
+            let (uninitialised, kept) = (uninitialised == 1, around.layout.keeps_this());
             let below = around.layout.insert_at;
             self.begin(position, FULL);
             self.out.extend_from_slice(&(below + 3 + u16::from(uninitialised && kept)).to_be_bytes());

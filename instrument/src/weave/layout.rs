@@ -18,9 +18,6 @@ pub(super) struct Layout {
     pub(super) insert_at: u16,
     /// By how much they move. 0: there are none of ours; 2: the node; 5: all of [`Locals`] but [`Locals::this`]; 6: that, too.
     pub(super) shift: u16,
-    /// As a handler's frame has `this` in a local as long as it is uninitialised (JVMS §4.10.1.4), a constructor that overwrites local 0 before that has
-    /// it in another as well.
-    pub(super) keeps_this: bool,
     pub(super) max_stack: u16,
     pub(super) max_locals: u16,
 }
@@ -35,16 +32,21 @@ impl Layout {
             (true, _) => 2,
             (false, _) => 5 + u16::from(graph.overwrites_this),
         };
-        let max_locals = code.max_locals.max(insert_at).checked_add(shift).ok_or(SkipReason::TooManyLocals)?;
+        let max_locals = max_locals(code, insert_at, shift)?;
         let max_stack = code.max_stack.checked_add(EXTRA_STACK).ok_or(SkipReason::StackTooDeep)?.max(LEAST_STACK);
-        Ok(Layout { parameter_slots, insert_at, shift, keeps_this: shift == 6, max_stack, max_locals })
+        Ok(Layout { parameter_slots, insert_at, shift, max_stack, max_locals })
     }
 
     /// The same with ours further up.
     pub(super) fn further(self, code: &Code<'_>, graph: &Graph) -> Result<Layout, SkipReason> {
         let insert_at = undivided(self.insert_at + 1, graph);
-        let max_locals = code.max_locals.max(insert_at).checked_add(self.shift).ok_or(SkipReason::TooManyLocals)?;
-        Ok(Layout { insert_at, max_locals, ..self })
+        Ok(Layout { insert_at, max_locals: max_locals(code, insert_at, self.shift)?, ..self })
+    }
+
+    /// Whether `this` is kept in a local: as a handler's frame has it in one as long as it is uninitialised (JVMS §4.10.1.4), a constructor that
+    /// overwrites local 0 before that has it in another as well.
+    pub(super) fn keeps_this(&self) -> bool {
+        self.shift == 6
     }
 
     /// Whether `n` is kept in a local.
@@ -62,6 +64,10 @@ impl Layout {
     pub(super) fn moved(&self, local: u16) -> u16 {
         if local >= self.insert_at { local.saturating_add(self.shift) } else { local }
     }
+}
+
+fn max_locals(code: &Code<'_>, insert_at: u16, shift: u16) -> Result<u16, SkipReason> {
+    code.max_locals.max(insert_at).checked_add(shift).ok_or(SkipReason::TooManyLocals)
 }
 
 /// From here on, the first place for our locals: a long or double stored to the last slot below would reach into them.

@@ -1,5 +1,6 @@
 //! Which processes are JVMs.
 
+use super::launcher::Arguments;
 use super::perfdata::PerfData;
 use crate::process::{self, Process, own_user};
 use crate::recordings::Shelf;
@@ -96,32 +97,8 @@ fn release(process: &Process, library: &str) -> Option<String> {
 
 /// The main class or jar of a command line, as the launcher finds it.
 fn main_of(arguments: &[String]) -> String {
-    // Options of the launcher that take the next word.
-    const WITH_VALUE: [&str; 11] = [
-        "-cp",
-        "-classpath",
-        "--class-path",
-        "-p",
-        "--module-path",
-        "--upgrade-module-path",
-        "--add-modules",
-        "--add-exports",
-        "--add-opens",
-        "--add-reads",
-        "--limit-modules",
-    ];
-    let mut arguments = arguments.iter().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "-jar" | "-m" | "--module" => return arguments.next().cloned().unwrap_or_default(),
-            option if WITH_VALUE.contains(&option) => {
-                arguments.next();
-            }
-            option if option.starts_with(['-', '@']) => {}
-            main => return main.to_owned(),
-        }
-    }
-    String::new()
+    let behind_java = arguments.get(1..).unwrap_or_default();
+    behind_java.get(Arguments::of(behind_java).main).cloned().unwrap_or_default()
 }
 
 /// All JVMs of this user, for root of all users.

@@ -1,8 +1,8 @@
 //! Growing a tree.
 
 use super::columns::{Contexts, Meanings, Row};
-use super::{Context, Symbols, Tree, What, with_callees};
-use crate::cycles::{Columns, Metrics};
+use super::{Symbols, Tree, What, with_callees};
+use crate::cycles::Columns;
 use crate::measure::Measures;
 use crate::model::{Nodes, Profile, special};
 use crate::natives::NativeCalls;
@@ -18,16 +18,6 @@ struct Builder {
     threads: Vec<(u32, String)>,
 }
 
-/// What is counted in a context.
-struct Counts<'m> {
-    calls: u64,
-    exceptional_exits: u64,
-    own: u64,
-    processor: Option<&'m Metrics>,
-}
-
-const NOTHING: Counts<'static> = Counts { calls: 0, exceptional_exits: 0, own: 0, processor: None };
-
 impl Builder {
     fn new(contexts: Contexts) -> Builder {
         Builder { contexts, siblings: Siblings::default(), threads: Vec::new() }
@@ -35,35 +25,24 @@ impl Builder {
 
     fn root(&mut self) -> u32 {
         let at = self.siblings.root();
-        self.put(at, special::ROOT, 0, 0, &NOTHING);
+        self.contexts.put(at as usize, Row { is: special::ROOT, ..Row::default() });
         at
     }
 
-    /// Writes a new context.
-    fn put(&mut self, at: u32, is: u32, parent: u32, site: u32, counts: &Counts<'_>) {
-        let Counts { calls, exceptional_exits, own, processor } = *counts;
-        let processor = self.contexts.processor.is_some().then(|| processor.copied().unwrap_or_default());
-        self.contexts.put(at as usize, Row { is, parent, site, calls, exceptional_exits, own, processor });
-    }
-
-    /// Adds counts to the context with this caller, method and site, which is made if need be.
-    fn add(&mut self, is: u32, parent: u32, site: u32, counts: &Counts<'_>) -> u32 {
+    /// Adds a row's counts to the context with its caller, method and site, which is made if need be.
+    fn add(&mut self, row: Row) -> u32 {
         let contexts = &mut self.contexts;
-        let key = (contexts.meanings.what(is), site);
-        let at = match self.siblings.place(parent, key, |at| contexts.key(at)) {
-            Place::Known(at) => at,
-            Place::New(at) => {
-                self.put(at, is, parent, site, counts);
-                return at;
+        let key = (contexts.meanings.what(row.is), row.site);
+        match self.siblings.place(row.parent, key, |at| contexts.key(at)) {
+            Place::Known(at) => {
+                contexts.add(at as usize, &row);
+                at
             }
-        };
-        contexts.calls.add(at as usize, counts.calls);
-        contexts.exceptional_exits.add(at as usize, counts.exceptional_exits);
-        contexts.own.add(at as usize, counts.own);
-        if let (Some(columns), Some(metrics)) = (&mut contexts.processor, counts.processor) {
-            columns.add(at as usize, metrics);
+            Place::New(at) => {
+                contexts.put(at as usize, row);
+                at
+            }
         }
-        at
     }
 
     /// The context of the threads of a label.
@@ -131,16 +110,15 @@ impl Source<'_> {
                 of_node[node] = root;
                 continue;
             }
-            let Row { calls, exceptional_exits, own, ref processor, .. } = row;
-            let counts = Counts { calls, exceptional_exits, own, processor: processor.as_ref() };
-            of_node[node] = builder.add(row.is, of_node[row.parent as usize], row.site, &counts);
+            of_node[node] = builder.add(Row { parent: of_node[row.parent as usize], ..row });
         }
         builder.contexts.truncate(builder.len());
         for part in &self.parts {
             let first = self.natives.partition_point(|n| (n.node as usize) < part.nodes.start);
             for native in self.natives[first..].iter().take_while(|n| (n.node as usize) < part.nodes.end) {
                 let is = builder.contexts.meanings.native(self.symbols.of_native[native.native as usize]);
-                builder.add(is, of_node[native.node as usize], native.site, &Counts { calls: native.calls, ..NOTHING });
+                let parent = of_node[native.node as usize];
+                builder.add(Row { is, parent, site: native.site, calls: native.calls, ..Row::default() });
             }
         }
         builder.finish(of_node)
@@ -246,16 +224,13 @@ impl Tree {
         builder.root();
         let mut new_index: Vec<Option<u32>> = vec![None; self.len()];
         let threads = self.thread_of();
-        for (i, context) in self.contexts().enumerate().skip(1) {
-            let processor = self.contexts.processor.as_ref().map(|columns| columns.get(i));
-            let Context { calls, exceptional_exits, own, .. } = context;
-            let counts = Counts { calls, exceptional_exits, own, processor: processor.as_ref() };
-            let is = self.contexts.is[i];
-            new_index[i] = match (new_index[context.parent as usize], context.what) {
-                (Some(parent), _) => Some(builder.add(is, parent, context.site, &counts)),
+        for i in 1..self.len() {
+            let row = self.contexts.row(i);
+            new_index[i] = match (new_index[row.parent as usize], self.what(i as u32)) {
+                (Some(parent), _) => Some(builder.add(Row { parent, ..row })),
                 (None, What::Method(m)) if methods(m) => {
-                    let root = threads.get(i).map_or(0, |&t| builder.thread(&self.threads[t as usize].1));
-                    Some(builder.add(is, root, 0, &counts))
+                    let parent = threads.get(i).map_or(0, |&t| builder.thread(&self.threads[t as usize].1));
+                    Some(builder.add(Row { parent, site: 0, ..row }))
                 }
                 _ => None,
             };

@@ -34,6 +34,7 @@ impl Meanings {
 }
 
 /// A row of [`Contexts`].
+#[derive(Default)]
 pub(super) struct Row {
     pub(super) is: u32,
     pub(super) parent: u32,
@@ -41,6 +42,7 @@ pub(super) struct Row {
     pub(super) calls: u64,
     pub(super) exceptional_exits: u64,
     pub(super) own: u64,
+    /// None: zeros, or the measures are of no processor.
     pub(super) processor: Option<Metrics>,
 }
 
@@ -93,8 +95,18 @@ impl Contexts {
         self.calls.set(at, row.calls);
         self.exceptional_exits.set(at, row.exceptional_exits);
         self.own.set(at, row.own);
-        if let (Some(columns), Some(metrics)) = (&mut self.processor, row.processor) {
-            columns.set(at, &metrics);
+        if let Some(columns) = &mut self.processor {
+            columns.set(at, &row.processor.unwrap_or_default());
+        }
+    }
+
+    /// Adds a row's counts to those of another that is the same context.
+    pub(super) fn add(&mut self, at: usize, row: &Row) {
+        self.calls.add(at, row.calls);
+        self.exceptional_exits.add(at, row.exceptional_exits);
+        self.own.add(at, row.own);
+        if let (Some(columns), Some(metrics)) = (&mut self.processor, &row.processor) {
+            columns.add(at, metrics);
         }
     }
 

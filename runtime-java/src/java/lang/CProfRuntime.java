@@ -129,8 +129,7 @@ public final class CProfRuntime {
         publish(p);
         departed(n, where & BCI);
         try {
-            long above = CProfTree.above(n, p);
-            if (above != p) publish(above);
+            publish(CProfTree.above(n, p));
         } catch (StackOverflowError e) {
             // No room to look: the next handler further up is right all the same.
         }
