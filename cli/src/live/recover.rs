@@ -32,7 +32,8 @@ pub fn recover(args: &Recover) -> Result<()> {
     }
     ensure!(
         found.contexts > 0,
-        "nothing could be recovered from {}, which is damaged: {} was written, but has no contexts",
+        "nothing could be recovered from {}: the JVM ended before it counted anything, or the recording is damaged; {} was written, but \
+         has no contexts",
         recording.path().display(),
         out.display()
     );

@@ -7,7 +7,7 @@ use crate::code::text;
 use crate::file::{self, WriteError};
 use crate::flow::{Block, Edge, EdgeKind, Flow};
 use crate::leb128;
-use crate::model::{Class, Counters, Departure, Gap, Method, Nodes, Profile, RunFacts, special};
+use crate::model::{Class, Counters, Departure, Gap, Method, Nodes, Profile, RunFacts, Taken, special};
 use crate::names::counted;
 use cprof_instrument::Planner;
 use cprof_instrument::abi::{flags, kind};
@@ -78,14 +78,24 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
     profile.native_sites.sort_by_key(|s| (s.method, s.bci));
     profile.warnings = log.warnings.iter().map(|w| (*w).to_owned()).collect();
     profile.warnings.extend(capture.warnings);
-    if log.torn > 0 {
-        profile.warnings.push(format!("the last {} bytes of the class log are damaged and were ignored", log.torn));
-    }
+    profile.warnings.extend(torn(log, profile.run.taken));
     let mut misfits: Vec<_> = misfits.into_iter().collect();
     misfits.sort();
     let left_out = |nodes| counted(nodes, "context was left out", "contexts were left out");
     profile.warnings.extend(misfits.into_iter().map(|(what, nodes)| format!("{}: {what}", left_out(nodes))));
     profile
+}
+
+/// What is to be said of a log's end. A record that is being written is of a class that has not run.
+fn torn(log: &Log<'_>, taken: Taken) -> Option<String> {
+    let bytes = log.torn;
+    match (bytes, log.unfinished, taken) {
+        (0, ..) | (_, true, Taken::Running) => None,
+        (_, true, _) => {
+            Some(format!("the class log ends with {bytes} bytes of a record that was not finished; they were ignored"))
+        }
+        (_, false, _) => Some(format!("the last {bytes} bytes of the class log are damaged and were ignored")),
+    }
 }
 
 struct Assembly<'l, 'a> {
@@ -299,4 +309,31 @@ pub(super) fn flow(planner: &mut Planner, class: &ClassFile<'_>, index: u16) -> 
         edges: planner.edges.iter().map(edge).collect(),
         counters: planner.counters,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::log::{Entry, encode};
+
+    #[test]
+    fn a_log_that_ends_in_a_record_is_damaged_only_where_nobody_could_be_writing_it() {
+        let mut bytes = Vec::new();
+        encode(&Entry::Warning("beware"), &mut bytes);
+        let says = |bytes: &[u8], taken| torn(&Log::read(bytes), taken).unwrap_or_default();
+        for taken in [Taken::Agent, Taken::Running, Taken::Killed] {
+            assert_eq!(says(&bytes, taken), "");
+        }
+        for cut in 1..bytes.len() {
+            assert_eq!(says(&bytes[..cut], Taken::Running), "", "the writer goes on");
+            let ends = format!("the class log ends with {cut} bytes of a record that was not finished; they were ignored");
+            assert_eq!(says(&bytes[..cut], Taken::Killed), ends);
+        }
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        for taken in [Taken::Running, Taken::Killed] {
+            let damaged = format!("the last {} bytes of the class log are damaged and were ignored", bytes.len());
+            assert_eq!(says(&bytes, taken), damaged);
+        }
+    }
 }

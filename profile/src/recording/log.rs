@@ -114,6 +114,14 @@ impl<'a> Records<'a> {
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
+
+    /// Whether what has not been read is shorter than the record it begins with. A kernel copies a record page by page, and a kill
+    /// can come in between.
+    fn is_unfinished(&self) -> bool {
+        let mut cursor = Cursor(self.rest);
+        let payload = cursor.u32().zip(cursor.u32()).and_then(|(len, _)| cursor.take(len as usize));
+        !self.rest.is_empty() && payload.is_none()
+    }
 }
 
 impl<'a> Iterator for Records<'a> {
@@ -197,8 +205,10 @@ pub struct Log<'a> {
     pub origin: Option<&'a str>,
     /// Warnings for those who read the recording without the agent.
     pub unattended: Vec<&'a str>,
-    /// Bytes at the end that are no record: the writer died, or is just writing.
+    /// Bytes at the end that are no record.
     pub torn: usize,
+    /// Whether they are the beginning of one: the writer died while it wrote, or is writing.
+    pub unfinished: bool,
     ids: FxHashMap<u32, (u32, u32)>,
 }
 
@@ -223,6 +233,7 @@ impl<'a> Log<'a> {
             }
         }
         whole.torn = records.rest().len();
+        whole.unfinished = records.is_unfinished();
         whole
     }
 
@@ -275,6 +286,7 @@ mod tests {
         for cut in 0..bytes.len() {
             let log = Log::read(&bytes[..cut]);
             assert!(log.warnings.is_empty(), "cut at {cut}");
+            assert_eq!(log.unfinished, log.torn > 0, "cut at {cut}");
         }
         for at in 0..bytes.len() {
             for bit in 0..8 {

@@ -81,7 +81,7 @@ fn contexts_of_methods_that_the_class_log_lost_are_told_together() {
     let profile = r.profile(&[]);
     assert_eq!(profile.nodes.method, [special::ROOT]);
     let says = [
-        format!("the last {torn} bytes of the class log are damaged and were ignored"),
+        format!("the class log ends with {torn} bytes of a record that was not finished; they were ignored"),
         "2 contexts were left out: their callers were left out".to_owned(),
         "2 contexts were left out: their methods are not in the class log".to_owned(),
     ];
