@@ -12,6 +12,9 @@ use std::ptr::null_mut;
 
 /// The smallest block with a mapping of its own.
 const LARGE: usize = 256 << 10;
+/// The smallest block in huge pages, where the kernel has them: a few of its own. A profile of millions of contexts is made in memory that is
+/// touched once, and to be given it page by page took the kernel longer than what was written there.
+const HUGE: usize = 8 << 20;
 /// Mappings begin at multiples of this.
 pub const PAGE: usize = 4096;
 
@@ -28,6 +31,15 @@ pub fn map(size: usize) -> *mut u8 {
     // SAFETY: a fresh mapping at an address of the kernel's choice.
     let memory = unsafe { libc::mmap(null_mut(), size, protection, flags, -1, 0) };
     if memory == libc::MAP_FAILED { null_mut() } else { memory.cast() }
+}
+
+/// Asks for huge pages for a mapping that is worth it.
+fn advise(memory: *mut u8, size: usize) -> *mut u8 {
+    if size >= HUGE && !memory.is_null() {
+        // SAFETY: the caller's mapping of this size; what is in it stays. It fails where the kernel has no huge pages.
+        unsafe { libc::madvise(memory.cast(), size, libc::MADV_HUGEPAGE) };
+    }
+    memory
 }
 
 /// Puts what is in a block of this heap into another, `new`, and frees the old one; answers the new one. Does nothing if that is null.
@@ -50,7 +62,7 @@ pub unsafe fn moved(heap: &impl GlobalAlloc, memory: *mut u8, layout: Layout, ne
 unsafe impl GlobalAlloc for Own {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_large(layout) {
-            return map(layout.size());
+            return advise(map(layout.size()), layout.size());
         }
         // SAFETY: the caller's promise.
         unsafe { GlobalDlmalloc.alloc(layout) }
@@ -58,7 +70,7 @@ unsafe impl GlobalAlloc for Own {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if is_large(layout) {
-            return map(layout.size());
+            return advise(map(layout.size()), layout.size());
         }
         // SAFETY: the caller's promise.
         unsafe { GlobalDlmalloc.alloc_zeroed(layout) }
@@ -84,7 +96,7 @@ unsafe impl GlobalAlloc for Own {
                 (false, false) => GlobalDlmalloc.realloc(memory, layout, size),
                 (true, true) => {
                     let moved = libc::mremap(memory.cast(), layout.size(), size, libc::MREMAP_MAYMOVE);
-                    if moved == libc::MAP_FAILED { null_mut() } else { moved.cast() }
+                    if moved == libc::MAP_FAILED { null_mut() } else { advise(moved.cast(), size) }
                 }
                 _ => moved(self, memory, layout, self.alloc(new), size),
             }
