@@ -8,7 +8,7 @@ use crate::stacks::{Frames, Stopped};
 use crate::{Agent, VIRTUAL_THREADS, contained, facts, faults, lock, memory, message, now_ms, refusals};
 use cprof_profile::measure::measure;
 use cprof_profile::model::RunFacts;
-use cprof_profile::names::{Pattern, counted};
+use cprof_profile::names::{Pattern, counted, thousands};
 use cprof_profile::options;
 use cprof_profile::recording::log::Entry;
 use cprof_profile::recording::{self, Capture, Log, Memory, Summary};
@@ -265,8 +265,11 @@ fn line(summary: &Summary) -> String {
             counted(classes as u64, "class", "classes")
         ),
     };
-    format!(
-        "wrote {path} ({size}, {} methods in {} contexts, {gaps}); show it with: cprof report {path}",
-        summary.methods, summary.nodes
-    )
+    let methods = counted(summary.methods as u64, "method", "methods");
+    // Reports put the trees of threads together; here nobody waits for that.
+    let contexts = match summary.threads {
+        0 | 1 => counted(summary.contexts as u64, "context", "contexts"),
+        threads => format!("{} contexts of {} threads", thousands(summary.contexts as u64), thousands(threads as u64)),
+    };
+    format!("wrote {path} ({size}, {methods} in {contexts}, {gaps}); show it with: cprof report {path}")
 }

@@ -22,8 +22,10 @@ pub struct Summary {
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
-    /// Contexts in it.
-    pub nodes: usize,
+    /// Contexts in it, those of each thread by themselves.
+    pub contexts: usize,
+    /// Threads, or groups of them with one tree.
+    pub threads: usize,
     /// Methods that ran.
     pub methods: usize,
     /// Methods that are not covered.
@@ -42,7 +44,8 @@ pub fn write(out: &Path, capture: Capture, log: &Log<'_>, run: RunFacts) -> Resu
     Ok(Summary {
         path: out.to_owned(),
         bytes,
-        nodes: profile.nodes.len(),
+        contexts: profile.nodes.len() - profile.threads.len(),
+        threads: profile.threads.len(),
         methods: profile.methods.len(),
         methods_not_covered: profile.gaps.len() - whole_classes,
         classes_not_covered: whole_classes,
