@@ -7,7 +7,7 @@ use crate::args::{Explore, Format};
 use crate::output::{self, Output};
 use crate::report::field;
 use crate::report::processor::{cpi, model, percent, ratio};
-use crate::report::view::{NODES, View};
+use crate::report::view::{Shape, View};
 use crate::style::Style;
 use crate::table::Table;
 use crate::usage::Usage;
@@ -46,7 +46,7 @@ pub fn explore(args: &Explore) -> Result<()> {
         }
         output::spares(plot, [&args.part.file].into_iter().chain(&args.matrix))?;
     }
-    let view = View::load(&args.part, None, NODES)?;
+    let view = View::load(&args.part, None, Shape::Nodes)?;
     let chosen = view.chosen_nodes();
     let Matrix { configurations, base } = matrix::read(args.matrix.as_deref(), &view.profile.caches)?;
     let against = base.as_ref().unwrap_or(&configurations[0]).name();

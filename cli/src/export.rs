@@ -36,11 +36,11 @@ fn refuse_contradictions(args: &Export) -> Result<()> {
 pub fn export(args: &Export) -> Result<()> {
     refuse_contradictions(args)?;
     if args.format == Format::Parquet {
-        let view = View::load(&args.part, None, Shape { threads_apart: true, nodes: true })?;
+        let view = View::load(&args.part, None, Shape::Both { apart: true })?;
         view.tell_if_nothing();
         return parquet::export(view, &args.out, &args.on);
     }
-    let (view, processors) = load(&args.part, &args.on, &args.out, Shape { threads_apart: true, nodes: false })?;
+    let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Tree { apart: true })?;
     view.tell_if_nothing();
     let chosen = choose(columns(&view, &view.tree, &processors), args)?;
     if chosen.iter().any(|metric| metric.unit == "cycles") {

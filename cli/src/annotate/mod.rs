@@ -6,7 +6,7 @@ mod select;
 mod source;
 
 use crate::args::{Annotate, AnnotateFormat};
-use crate::report::view::{NODES, View, readable, share};
+use crate::report::view::{Shape, View, readable, share};
 use crate::style::Style;
 use anyhow::{Context, Result};
 use cprof_annotate::charges::Charges;
@@ -33,7 +33,7 @@ struct Shown<'v> {
 /// Prints annotated methods to standard output.
 pub fn annotate(args: &Annotate) -> Result<()> {
     let mut sources = Sources::open(&args.source)?;
-    let view = View::load(&args.part, Some(&args.on), NODES)?;
+    let view = View::load(&args.part, Some(&args.on), Shape::Nodes)?;
     let symbols = select::choose(&view, &args.what)?;
     let methods = methods(&view, &symbols)?;
     let stdout = io::stdout();

@@ -8,7 +8,7 @@ use crate::compare::{doubts, recorded_differently};
 use crate::metrics::{Notes, OnProcessor, columns as numbers, evaluated};
 use crate::output::{self, Output};
 use crate::report::processor::{chosen_cache, model};
-use crate::report::view::{NODES, View};
+use crate::report::view::{Shape, View};
 use crate::style::Style;
 use crate::usage::{self, Usage};
 use anyhow::{Context, Result, bail};
@@ -70,10 +70,10 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
         bail!(Usage(format!("--set, --no-upcalls and --no-exceptions belong to a processor, and {file} limits no cycles")));
     }
     output::spares(&args.out, [&args.part.file, &args.budget].into_iter().chain(&args.baseline))?;
-    let view = View::load(&args.part, None, NODES)?;
+    let view = View::load(&args.part, None, Shape::Both { apart: false })?;
     let base = args.baseline.as_ref().map(|file| {
         let Part { root, thread, .. } = &args.part;
-        View::load(&Part { file: file.clone(), root: root.clone(), thread: thread.clone() }, None, NODES)
+        View::load(&Part { file: file.clone(), root: root.clone(), thread: thread.clone() }, None, Shape::Both { apart: false })
     });
     let base = base.transpose()?;
     let recorded = view.profile.run.target.as_str();

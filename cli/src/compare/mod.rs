@@ -12,7 +12,7 @@ pub use overlap::overlap;
 use crate::args::{Processors, Two};
 use crate::metrics::{self, Notes, columns};
 use crate::progress::Progress;
-use crate::report::view::{TREE, View};
+use crate::report::view::{Shape, View};
 use anyhow::{Context, Result};
 use cprof_compare::diff::{Comparison, Pair};
 use cprof_compare::metric::find;
@@ -30,7 +30,7 @@ impl Loaded {
     fn new(two: &Two, on: &Processors) -> Result<Loaded> {
         let [before, after] = two.parts();
         let load = |part| -> Result<(View, Vec<Metric>, Notes)> {
-            let (view, processors) = metrics::load(part, on, Path::new("-"), TREE)?;
+            let (view, processors) = metrics::load(part, on, Path::new("-"), Shape::Tree { apart: false })?;
             let columns = columns(&view, &view.tree, &processors);
             Ok((view, columns, Notes::of(&processors)))
         };

@@ -4,7 +4,7 @@ mod opcodes;
 mod rows;
 
 use crate::args::{Format, Histogram, HistogramBy};
-use crate::report::view::{NODES, View};
+use crate::report::view::{Shape, View};
 use crate::style::Style;
 use anyhow::{Context, Result};
 use cprof_annotate::histogram::Mix;
@@ -13,7 +13,7 @@ use std::io::{self, BufWriter, Write};
 
 /// Prints a histogram to standard output.
 pub fn histogram(args: &Histogram) -> Result<()> {
-    let view = View::load(&args.part, None, NODES)?;
+    let view = View::load(&args.part, None, Shape::Nodes)?;
     view.tell_if_nothing();
     let stdout = io::stdout();
     let style = Style::of(&stdout);

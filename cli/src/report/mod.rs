@@ -13,11 +13,12 @@ use crate::style::Style;
 use anyhow::Result;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use view::{Shape, TREE, View};
+use view::{Shape, View};
 
 /// Prints a report to standard output.
 pub fn report(args: &Report) -> Result<()> {
-    let view = View::load(&args.part, Some(&args.on), Shape { nodes: args.threads, ..TREE })?;
+    let shape = if args.threads { Shape::Both { apart: false } } else { Shape::Tree { apart: false } };
+    let view = View::load(&args.part, Some(&args.on), shape)?;
     view.tell_if_nothing();
     let stdout = io::stdout();
     let style = Style::of(&stdout);
@@ -43,7 +44,7 @@ pub fn report(args: &Report) -> Result<()> {
 /// The summary at the end of `cprof run`.
 pub fn summary(path: &Path, out: &mut dyn Write, style: Style) -> Result<()> {
     let args = view::defaults(path);
-    let view = View::load(&args.part, Some(&args.on), TREE)?;
+    let view = View::load(&args.part, Some(&args.on), Shape::Tree { apart: false })?;
     writeln!(out)?;
     methods::summary(&view, out, style)?;
     if let Some(nothing) = view.nothing() {

@@ -11,7 +11,7 @@ use cprof_profile::measure::{Measures, measure};
 use cprof_profile::model::{Nodes, Profile, special};
 use cprof_profile::names::{Pattern, parameters};
 use cprof_profile::natives::{NativeCalls, native_calls};
-use cprof_profile::projections::{Totals, totals};
+use cprof_profile::projections::{Totals, totals, totals_of_nodes};
 use cprof_profile::target::{Bytecodes, Model};
 use cprof_profile::tree::{Context as Node, Symbol, Symbols, Tree, What};
 use cprof_profile::{file, projections};
@@ -58,24 +58,26 @@ impl Measured {
     }
 }
 
-/// How a view's contexts are kept.
-#[derive(Clone, Copy)]
-pub struct Shape {
-    /// Threads of different labels are apart in the tree.
-    pub threads_apart: bool,
-    /// The profile's nodes are still there when the tree is made of them. Without, a view takes half the memory.
-    pub nodes: bool,
+/// What there is of a view's contexts. Each of them takes some 30 bytes as a node of the profile, and as many in the tree.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// The tree, with threads of different labels `apart` in it or as one. The profile has no nodes any more: the tree is made in their place.
+    Tree {
+        /// Threads of different labels.
+        apart: bool,
+    },
+    /// The tree, and the nodes beside it.
+    Both {
+        /// As for [`Shape::Tree`].
+        apart: bool,
+    },
+    /// The nodes, and a tree without contexts: for sums, which need none.
+    Nodes,
 }
-
-/// The tree of all threads, and nothing else.
-pub const TREE: Shape = Shape { threads_apart: false, nodes: false };
-
-/// As [`TREE`], with the nodes beside it.
-pub const NODES: Shape = Shape { threads_apart: false, nodes: true };
 
 /// What all reports start from.
 pub struct View {
-    /// The whole profile; without its nodes if [`Shape::nodes`] says so.
+    /// The whole profile; with its nodes if the [`Shape`] has them.
     pub profile: Profile,
     /// Metrics of its nodes, if they are there.
     pub measures: Measures,
@@ -83,7 +85,7 @@ pub struct View {
     pub natives: Vec<NativeCalls>,
     /// Names.
     pub symbols: Symbols,
-    /// The chosen contexts.
+    /// The chosen contexts, if the shape has a tree.
     pub tree: Tree,
     /// Their sums.
     pub totals: Totals,
@@ -168,15 +170,25 @@ impl View {
         let roots = part.root.as_ref().map(|root| choose_roots(root, &symbols, &file)).transpose()?;
         let chosen = |t: usize| threads[t];
         let tree = match shape {
-            Shape { nodes: false, threads_apart } => {
-                Tree::in_place(&mut profile, &symbols, &mut measures, &natives, chosen, threads_apart)
-            }
-            Shape { threads_apart: true, .. } => Tree::by_thread(&profile, &symbols, &measures, &natives, chosen),
-            Shape { threads_apart: false, .. } => Tree::new(&profile, &symbols, &measures, &natives, chosen),
+            Shape::Tree { apart } => Tree::in_place(&mut profile, &symbols, &mut measures, &natives, chosen, apart),
+            Shape::Both { apart: true } => Tree::by_thread(&profile, &symbols, &measures, &natives, chosen),
+            Shape::Both { apart: false } => Tree::new(&profile, &symbols, &measures, &natives, chosen),
+            Shape::Nodes => Tree::new(&profile, &symbols, &measures, &natives, |_| false),
         };
         let tree = below(roots.as_deref(), tree);
-        let totals = totals(&tree, &symbols);
-        Ok(View { profile, measures, natives, symbols, tree, totals, roots, threads, file, processor, shape })
+        let mut view =
+            View { profile, measures, natives, symbols, tree, totals: Totals::default(), roots, threads, file, processor, shape };
+        view.totals = if shape == Shape::Nodes { view.sums() } else { totals(&view.tree, &view.symbols) };
+        Ok(view)
+    }
+
+    /// The sums over the chosen nodes. A root may be a native method, which has none.
+    fn sums(&self) -> Totals {
+        let chosen = self.chosen_nodes();
+        let is_root = |native: u32| self.roots.as_ref().is_some_and(|roots| roots[self.symbols.of_native(native) as usize]);
+        let in_threads = |node: u32| self.threads[self.profile.threads.partition_point(|thread| thread.first_node <= node) - 1];
+        let natives = self.natives.iter().filter(|n| chosen[n.node as usize] || (is_root(n.native) && in_threads(n.node)));
+        totals_of_nodes(&self.profile, &self.symbols, &self.measures, &chosen, natives)
     }
 
     /// To be evaluated.
@@ -187,7 +199,7 @@ impl View {
 
     /// The profile's nodes.
     fn nodes(&self) -> &Nodes {
-        assert!(self.shape.nodes, "a view of the tree alone");
+        assert!(!matches!(self.shape, Shape::Tree { .. }), "a view of the tree alone");
         &self.profile.nodes
     }
 

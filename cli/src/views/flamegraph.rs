@@ -5,7 +5,7 @@ use crate::args::Flamegraph;
 use crate::metrics::{Notes, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::report::view::TREE;
+use crate::report::view::Shape;
 use anyhow::{Context, Result};
 use cprof_compare::metric::find;
 use cprof_profile::metrics::Metric;
@@ -16,8 +16,12 @@ use std::slice;
 /// Draws the picture.
 pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     output::spares(&args.out, [&args.part.file].into_iter().chain(&args.diff))?;
-    let mut after = Loaded::new(&args.part, &args.on, &args.out, TREE)?;
-    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on, &args.out, TREE)).transpose()?;
+    let mut after = Loaded::new(&args.part, &args.on, &args.out, Shape::Tree { apart: false })?;
+    let mut before = args
+        .diff
+        .as_ref()
+        .map(|file| after.before(file, &args.part, &args.on, &args.out, Shape::Tree { apart: false }))
+        .transpose()?;
     let (metric_after, metric_before) = match &args.metric {
         Some(name) => both(&after, before.as_ref(), name)?,
         None => telling(&after, before.as_ref())?,

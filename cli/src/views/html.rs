@@ -8,7 +8,7 @@ use crate::metrics::{Notes, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::report::coverage::NO_ROOM;
-use crate::report::view::NODES;
+use crate::report::view::Shape;
 use anyhow::{Context, Result};
 use cprof_profile::metrics::Metric;
 use cprof_profile::names::{dotted, thousands};
@@ -23,10 +23,14 @@ const MOST_LABELS: usize = 100;
 pub fn html(args: &Html) -> Result<()> {
     // Of sources in directories, those that are read are known when they are found.
     output::spares(&args.out, [&args.part.file].into_iter().chain(&args.diff).chain(&args.source))?;
-    let mut after = Loaded::new(&args.part, &args.on, &args.out, NODES)?;
+    let mut after = Loaded::new(&args.part, &args.on, &args.out, Shape::Both { apart: false })?;
     // The page is made of trees of its own, one for each label.
     after.view.forget_tree();
-    let mut before = args.diff.as_ref().map(|file| after.before(file, &args.part, &args.on, &args.out, NODES)).transpose()?;
+    let mut before = args
+        .diff
+        .as_ref()
+        .map(|file| after.before(file, &args.part, &args.on, &args.out, Shape::Both { apart: false }))
+        .transpose()?;
     before.iter_mut().for_each(|b| b.view.forget_tree());
     let progress = Progress::start(format!("writing {}", args.out.display()));
     let mut facts = facts(&after, before.as_ref(), args);

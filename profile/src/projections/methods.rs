@@ -1,6 +1,9 @@
 //! By method.
 
 use crate::cycles::Metrics;
+use crate::measure::Measures;
+use crate::model::{Profile, special};
+use crate::natives::NativeCalls;
 use crate::tree::{Symbols, Tree, Visit, What};
 
 /// A method's metrics over all its contexts in a tree.
@@ -22,10 +25,10 @@ pub struct MethodRow {
     pub cycles_total: u64,
 }
 
-/// Sums over a tree.
+/// Sums over a tree, or over nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Contexts of methods with bytecode.
+    /// Contexts of methods with bytecode; of nodes, those of each thread by themselves.
     pub contexts: u64,
     /// Methods with bytecode.
     pub methods: u64,
@@ -37,7 +40,7 @@ pub struct Totals {
     pub exceptional_exits: u64,
     /// Cost.
     pub own: u64,
-    /// On the processor that the tree is of.
+    /// On the processor that the tree or the nodes are evaluated on.
     pub processor: Metrics,
 }
 
@@ -102,6 +105,35 @@ pub fn totals(tree: &Tree, symbols: &Symbols) -> Totals {
         totals.exceptional_exits = totals.exceptional_exits.saturating_add(context.exceptional_exits);
         totals.own = totals.own.saturating_add(context.own);
         totals.processor.add(&tree.on_processor(i as u32).own);
+    }
+    totals
+}
+
+/// Sums over the `chosen` nodes of a profile, and these calls of native methods; what [`totals`] says of their tree.
+pub fn totals_of_nodes<'a>(
+    profile: &Profile,
+    symbols: &Symbols,
+    measures: &Measures,
+    chosen: &[bool],
+    natives: impl Iterator<Item = &'a NativeCalls>,
+) -> Totals {
+    let mut totals = Totals::default();
+    let mut seen = vec![false; symbols.list.len()];
+    for (node, &method) in profile.nodes.method.iter().enumerate() {
+        if !chosen[node] || method >= special::FIRST {
+            continue;
+        }
+        totals.contexts += 1;
+        totals.methods += u64::from(!std::mem::replace(&mut seen[symbols.of_method(method) as usize], true));
+        totals.calls = totals.calls.saturating_add(measures.calls.get(node));
+        totals.exceptional_exits = totals.exceptional_exits.saturating_add(measures.exceptional_exits.get(node));
+        totals.own = totals.own.saturating_add(measures.own.get(node));
+        if !measures.processor.is_empty() {
+            totals.processor.add(&measures.processor.get(node));
+        }
+    }
+    for native in natives {
+        totals.native_calls = totals.native_calls.saturating_add(native.calls);
     }
     totals
 }

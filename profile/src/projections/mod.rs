@@ -3,5 +3,5 @@
 mod methods;
 mod threads;
 
-pub use methods::{MethodRow, Totals, by_method, totals};
+pub use methods::{MethodRow, Totals, by_method, totals, totals_of_nodes};
 pub use threads::{ThreadRow, by_thread, labels};

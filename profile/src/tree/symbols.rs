@@ -59,4 +59,9 @@ impl Symbols {
     pub fn of_method(&self, method: u32) -> u32 {
         self.of_method[method as usize]
     }
+
+    /// Index in [`Symbols::list`] of a native method of the profile's.
+    pub fn of_native(&self, native: u32) -> u32 {
+        self.of_native[native as usize]
+    }
 }

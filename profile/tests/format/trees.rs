@@ -4,6 +4,7 @@ use cprof_profile::cycles::{Columns, Metrics};
 use cprof_profile::measure::Measures;
 use cprof_profile::model::{Class, Level, Method, Native, Nodes, Profile, Thread, special};
 use cprof_profile::natives::NativeCalls;
+use cprof_profile::projections::{Totals, totals, totals_of_nodes};
 use cprof_profile::tree::{Symbols, Tree, What};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -152,6 +153,13 @@ proptest! {
             false => Tree::new(&profile, &symbols, &measures, &natives, |t| chosen[t]),
         };
         prop_assert_eq!(found(&beside, &symbols), expected.clone());
+        let mut nodes = vec![false; profile.nodes.len()];
+        (0..threads.len()).filter(|&t| chosen[t]).for_each(|t| nodes[profile.nodes_of_thread(t)].fill(true));
+        let of_tree = totals(&beside, &symbols);
+        let calls = natives.iter().filter(|native| nodes[native.node as usize]);
+        let of_nodes = totals_of_nodes(&profile, &symbols, &measures, &nodes, calls);
+        prop_assert!(of_nodes.contexts >= of_tree.contexts);
+        prop_assert_eq!(Totals { contexts: of_tree.contexts, ..of_nodes }, of_tree);
         let calls = measures.calls.clone();
         let in_place = Tree::in_place(&mut profile, &symbols, &mut measures, &natives, |t| chosen[t], apart);
         prop_assert_eq!(found(&in_place, &symbols), expected);
