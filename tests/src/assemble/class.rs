@@ -1,0 +1,182 @@
+//! A class file and its constant pool.
+
+use super::Code;
+use std::collections::HashMap;
+
+/// Access flags (JVMS 4.1, 4.5, 4.6).
+#[allow(missing_docs)]
+pub mod access {
+    pub const PUBLIC: u16 = 0x0001;
+    pub const PRIVATE: u16 = 0x0002;
+    pub const STATIC: u16 = 0x0008;
+    /// Of a class; every one has it.
+    pub const SUPER: u16 = 0x0020;
+    pub const SYNCHRONIZED: u16 = 0x0020;
+    pub const INTERFACE: u16 = 0x0200;
+    pub const ABSTRACT: u16 = 0x0400;
+}
+
+/// A constant pool; equal constants are one.
+#[derive(Debug, Default)]
+pub struct Pool {
+    count: u16,
+    bytes: Vec<u8>,
+    known: HashMap<Vec<u8>, u16>,
+}
+
+impl Pool {
+    /// A constant's number; `slots`: how many numbers it takes.
+    fn constant(&mut self, bytes: Vec<u8>, slots: u16) -> u16 {
+        if let Some(&number) = self.known.get(&bytes) {
+            return number;
+        }
+        let number = self.count + 1;
+        self.count += slots;
+        self.bytes.extend(&bytes);
+        self.known.insert(bytes, number);
+        number
+    }
+
+    fn refers(&mut self, tag: u8, parts: &[u16]) -> u16 {
+        let parts = parts.iter().flat_map(|part| part.to_be_bytes());
+        self.constant(std::iter::once(tag).chain(parts).collect(), 1)
+    }
+
+    /// A text.
+    pub fn utf8(&mut self, text: &str) -> u16 {
+        let mut bytes = vec![1];
+        bytes.extend((text.len() as u16).to_be_bytes());
+        bytes.extend(text.as_bytes());
+        self.constant(bytes, 1)
+    }
+
+    /// An `int`.
+    pub fn integer(&mut self, value: i32) -> u16 {
+        let mut bytes = vec![3];
+        bytes.extend(value.to_be_bytes());
+        self.constant(bytes, 1)
+    }
+
+    /// A `long`.
+    pub fn long(&mut self, value: i64) -> u16 {
+        let mut bytes = vec![5];
+        bytes.extend(value.to_be_bytes());
+        self.constant(bytes, 2)
+    }
+
+    /// A `double`.
+    pub fn double(&mut self, value: f64) -> u16 {
+        let mut bytes = vec![6];
+        bytes.extend(value.to_be_bytes());
+        self.constant(bytes, 2)
+    }
+
+    /// A class, or an array's descriptor.
+    pub fn class(&mut self, name: &str) -> u16 {
+        let name = self.utf8(name);
+        self.refers(7, &[name])
+    }
+
+    /// A `String`.
+    pub fn string(&mut self, text: &str) -> u16 {
+        let text = self.utf8(text);
+        self.refers(8, &[text])
+    }
+
+    fn member(&mut self, tag: u8, class: &str, name: &str, descriptor: &str) -> u16 {
+        let (class, name, descriptor) = (self.class(class), self.utf8(name), self.utf8(descriptor));
+        let name_and_type = self.refers(12, &[name, descriptor]);
+        self.refers(tag, &[class, name_and_type])
+    }
+
+    /// A field.
+    pub fn field(&mut self, class: &str, name: &str, descriptor: &str) -> u16 {
+        self.member(9, class, name, descriptor)
+    }
+
+    /// A method of a class.
+    pub fn method(&mut self, class: &str, name: &str, descriptor: &str) -> u16 {
+        self.member(10, class, name, descriptor)
+    }
+
+    /// A method of an interface.
+    pub fn interface_method(&mut self, interface: &str, name: &str, descriptor: &str) -> u16 {
+        self.member(11, interface, name, descriptor)
+    }
+}
+
+/// A class file.
+#[derive(Debug)]
+pub struct Class {
+    /// Its constants.
+    pub pool: Pool,
+    version: u16,
+    access: u16,
+    this: u16,
+    parent: u16,
+    interfaces: Vec<u16>,
+    fields: Vec<[u16; 3]>,
+    methods: Vec<u8>,
+    method_count: u16,
+}
+
+impl Class {
+    /// A public class, or with [`access::INTERFACE`] in `more` an interface.
+    pub fn new(version: u16, more: u16, name: &str, parent: &str) -> Class {
+        let mut pool = Pool::default();
+        let (this, parent) = (pool.class(name), pool.class(parent));
+        let access = access::PUBLIC | if more & access::INTERFACE == 0 { access::SUPER | more } else { more };
+        Class {
+            pool,
+            version,
+            access,
+            this,
+            parent,
+            interfaces: Vec::new(),
+            fields: Vec::new(),
+            methods: Vec::new(),
+            method_count: 0,
+        }
+    }
+
+    /// It implements an interface.
+    pub fn implements(&mut self, interface: &str) {
+        let interface = self.pool.class(interface);
+        self.interfaces.push(interface);
+    }
+
+    /// A further field.
+    pub fn field(&mut self, access: u16, name: &str, descriptor: &str) {
+        let field = [access, self.pool.utf8(name), self.pool.utf8(descriptor)];
+        self.fields.push(field);
+    }
+
+    /// A further method.
+    pub fn method(&mut self, access: u16, name: &str, descriptor: &str, code: Code) {
+        let attributes = 1;
+        let code = code.attribute(&mut self.pool);
+        for u in [access, self.pool.utf8(name), self.pool.utf8(descriptor), attributes, self.pool.utf8("Code")] {
+            self.methods.extend(u.to_be_bytes());
+        }
+        self.methods.extend((code.len() as u32).to_be_bytes());
+        self.methods.extend(code);
+        self.method_count += 1;
+    }
+
+    /// Its bytes.
+    pub fn finish(self) -> Vec<u8> {
+        let mut out = 0xCAFE_BABEu32.to_be_bytes().to_vec();
+        let mut put = |parts: &[u16], bytes: &[u8]| {
+            parts.iter().for_each(|u| out.extend(u.to_be_bytes()));
+            out.extend(bytes);
+        };
+        put(&[0, self.version, self.pool.count + 1], &self.pool.bytes);
+        put(&[self.access, self.this, self.parent, self.interfaces.len() as u16], &[]);
+        put(&self.interfaces, &[]);
+        put(&[self.fields.len() as u16], &[]);
+        self.fields.iter().for_each(|&[access, name, descriptor]| put(&[access, name, descriptor, 0], &[]));
+        put(&[self.method_count], &self.methods);
+        put(&[0], &[]); // attributes of the class
+        out
+    }
+}
