@@ -18,6 +18,8 @@ pub struct Built {
     pub native: PathBuf,
     /// Changes when anything above does.
     pub key: u64,
+    /// Where results of its runs go.
+    pub results: PathBuf,
 }
 
 /// Where everything goes that the tests make.
@@ -159,6 +161,17 @@ pub fn with_api(jdk: &Jdk) -> String {
     format!("{}:{}", classes.display(), jar.display())
 }
 
+/// The class that random classes use, compiled by a JDK for the oldest that cprof knows.
+pub fn random(jdk: &Jdk) -> PathBuf {
+    let sources = program::sources_of("random");
+    let mut key = DefaultHasher::new();
+    jdk.version.hash(&mut key);
+    hash_files(&sources, &mut key);
+    cached("random", key.finish(), |out| {
+        must(jdk.command("javac").args(["-Xlint:none", "-g", "--release", "17", "-d"]).arg(out).args(&sources));
+    })
+}
+
 /// Compiles everything for a JDK: the programs of each level with the oldest JDK that knows the level, so that all JDKs run the same
 /// class files.
 pub fn for_jdk(jdk: &Jdk, all: &[Jdk]) -> Built {
@@ -202,6 +215,7 @@ pub fn for_jdk(jdk: &Jdk, all: &[Jdk]) -> Built {
         oracle: shared_object(jdk, "oracle", &oracle_sources, key),
         native: upcalls.parent().expect("it is in a directory").to_owned(),
         key,
+        results: directory(),
     }
 }
 

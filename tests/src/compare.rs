@@ -1,9 +1,9 @@
 //! The comparison: for each program, on each JDK, in each mode, the oracle's tree and cprof's must be equal.
 
-use crate::build;
 use crate::program::Program;
-use crate::run::{Bench, MODES, Mode, Report};
+use crate::run::{self, Bench, MODES, Mode, Report};
 use crate::tree::Tree;
+use std::path::Path;
 use std::sync::Mutex;
 
 /// Reasons for which a method may be left out by cprof; the oracle's tree is compared without it. Any other gap is a failure.
@@ -55,18 +55,19 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn case(&mut self, name: &str, problems: Vec<String>, contexts: usize) {
+    fn case(&mut self, name: &str, path: &Path, problems: Vec<String>, contexts: usize) {
         self.cases += 1;
         self.contexts += contexts;
         if problems.is_empty() {
             println!("ok    {name}: {contexts} contexts");
         } else {
-            println!("DIFFERS {name}\n  {}", problems.join("\n  "));
+            println!("DIFFERS {name}, {}\n  {}", path.display(), problems.join("\n  "));
             self.failures.push(name.to_owned());
         }
     }
 
-    fn and(mut self, other: Outcome) -> Outcome {
+    /// Both.
+    pub fn and(mut self, other: Outcome) -> Outcome {
         self.failures.extend(other.failures);
         self.contexts += other.contexts;
         self.cases += other.cases;
@@ -92,12 +93,17 @@ pub fn everywhere(benches: &[Bench], programs: impl Fn(&Bench) -> Vec<Program> +
     let chosen = std::env::var("CPROF_TEST_MODES").ok();
     let is_chosen = |mode: &&Mode| chosen.as_ref().is_none_or(|chosen| chosen.split(',').any(|name| name == mode.name));
     let modes: Vec<&Mode> = MODES.iter().filter(is_chosen).collect();
+    in_modes(benches, &modes, programs)
+}
+
+/// Compares programs on every JDK, in these modes.
+pub fn in_modes(benches: &[Bench], modes: &[&Mode], programs: impl Fn(&Bench) -> Vec<Program> + Sync) -> Outcome {
     let of_jdk = |bench| groups(programs(bench)).into_iter().map(move |group| (bench, group));
     // Whoever is done takes the next: one JDK's take longer than another's.
     let left = Mutex::new(benches.iter().flat_map(of_jdk));
     let work = || {
         let next = || left.lock().expect("nobody fails while taking the next").next();
-        std::iter::from_fn(next).fold(Outcome::default(), |all, (bench, group)| all.and(compare(bench, &group, &modes)))
+        std::iter::from_fn(next).fold(Outcome::default(), |all, (bench, group)| all.and(compare(bench, &group, modes)))
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
@@ -117,17 +123,21 @@ fn compare(bench: &Bench, group: &[Program], modes: &[&Mode]) -> Outcome {
     let mut outcome = Outcome::default();
     let group: Vec<&Program> = group.iter().collect();
     let comparable = group.iter().any(|p| !p.self_checking);
-    let truth = comparable.then(|| bench.oracle(&group, &["-Xint"]));
     let plain = bench.plain(&group, &[]);
+    let jdk = bench.jdk.feature;
+    assert_eq!(plain.code, run::exit(&group), "{} and others without cprof on {jdk}: {}", group[0].name, plain.stderr);
+    let truth = comparable.then(|| bench.oracle(&group, &["-Xint"]));
     for mode in modes {
-        let out = build::directory().join(format!("{}-{}.cprof", group[0].name, bench.jdk.feature));
+        let out = bench.built.results.join(format!("{}-{jdk}.cprof", group[0].name));
         let _ = std::fs::remove_file(&out); // it need not exist
-        let (report, ending) = bench.cprof(&group, mode.flags, "", &out);
+        let (report, ending) = bench.cprof(&group, mode.flags, mode.options, &out);
         for program in &group {
-            let name = format!("{} on {} ({})", program.name, bench.jdk.feature, mode.name);
+            let name = format!("{} on {jdk} ({})", program.name, mode.name);
             let mut problems = gaps(&report);
             if ending.stdout != plain.stdout || ending.code != program.exit {
-                problems.push(format!("printed {:?} and ended with {}", ending.stdout, ending.code));
+                // Of several programs, whose it is cannot be told.
+                let said = if group.len() == 1 { format!(": {}", ending.stderr) } else { String::new() };
+                problems.push(format!("printed {:?} and ended with {}{said}", ending.stdout, ending.code));
             }
             let mut contexts = 0;
             if let Some(truth) = &truth {
@@ -143,7 +153,7 @@ fn compare(bench: &Bench, group: &[Program], modes: &[&Mode]) -> Outcome {
             for e in program.expectations.iter().chain(&ending.expectations()) {
                 problems.extend(e.contradicts(e.methods.iter().map(|m| counted.of_method(m)).sum()));
             }
-            outcome.case(&name, problems, contexts);
+            outcome.case(&name, &program.path, problems, contexts);
         }
     }
     outcome

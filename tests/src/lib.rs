@@ -17,6 +17,7 @@
 //! - [`tree`]: calling context trees by name, and where two of them differ
 //! - [`evaluated`]: what `cprof report --target` says
 //! - [`trace`]: calls and returns as the oracle saw them, in order
+//! - [`random`]: classes full of what javac does not write
 //! - [`run`]: programs under the oracle, under cprof, and under neither
 
 pub mod annotated;
@@ -35,6 +36,7 @@ pub mod live;
 pub mod load;
 pub mod processor;
 pub mod program;
+pub mod random;
 pub mod run;
 pub mod servers;
 pub mod trace;

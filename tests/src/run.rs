@@ -20,14 +20,16 @@ pub struct Mode {
     pub name: &'static str,
     /// Flags.
     pub flags: &'static [&'static str],
+    /// Further options of the agent, each with a comma before it.
+    pub options: &'static str,
 }
 
 /// The interpreter, C1, both compilers, and both with the program waiting for them, so that short loops reach C2, too.
 pub const MODES: &[Mode] = &[
-    Mode { name: "interpreter", flags: &["-Xint"] },
-    Mode { name: "C1", flags: &["-XX:TieredStopAtLevel=1"] },
-    Mode { name: "default", flags: &[] },
-    Mode { name: "waiting for compilers", flags: &["-Xbatch"] },
+    Mode { name: "interpreter", flags: &["-Xint"], options: "" },
+    Mode { name: "C1", flags: &["-XX:TieredStopAtLevel=1"], options: "" },
+    Mode { name: "default", flags: &[], options: "" },
+    Mode { name: "waiting for compilers", flags: &["-Xbatch"], options: "" },
 ];
 
 /// Flags under which two runs of a program do the same: class data sharing is off under cprof, so it is off always; identity
@@ -133,7 +135,7 @@ impl Bench {
     pub fn oracle(&self, programs: &[&Program], flags: &[&str]) -> Tree {
         let mut key = DefaultHasher::new();
         (self.built.key, SAME, flags, roots(programs), programs.iter().map(|p| &p.name).collect::<Vec<_>>()).hash(&mut key);
-        let kept = build::directory().join(format!("oracle-{}-{:016x}.csv", self.jdk.feature, key.finish()));
+        let kept = self.built.results.join(format!("oracle-{}-{:016x}.csv", self.jdk.feature, key.finish()));
         if !kept.exists() {
             let unfinished = kept.with_extension(format!("unfinished-{}", build::unique()));
             let mut java = self.java(flags);
@@ -200,7 +202,7 @@ fn roots<'a>(programs: &[&'a Program]) -> Vec<&'a str> {
     programs.iter().flat_map(|p| p.roots.iter().map(String::as_str)).collect()
 }
 
-fn exit(programs: &[&Program]) -> i32 {
+pub(crate) fn exit(programs: &[&Program]) -> i32 {
     if let [one] = programs { one.exit } else { 0 }
 }
 

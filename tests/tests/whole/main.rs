@@ -28,6 +28,7 @@ mod loaders;
 mod merge;
 mod oracle;
 mod overflow;
+mod random;
 mod reading;
 mod servers;
 mod soak;
