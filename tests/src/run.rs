@@ -161,7 +161,7 @@ impl Bench {
         let mut java = self.java(flags);
         java.arg(agent(&build::agent(), programs, out, &format!(",quiet{options}")));
         let ending = self.start(java, programs);
-        assert!(out.exists(), "no profile was written; exit {}, stderr: {}", ending.code, ending.stderr);
+        assert!(out.exists(), "no profile was written; exit {}, it said: {}{}", ending.code, ending.stdout, ending.stderr);
         (Report::read(out), ending)
     }
 }

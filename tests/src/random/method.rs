@@ -273,7 +273,6 @@ impl Method<'_> {
     pub fn call_super(&mut self, is_end: bool) {
         let plan = self.plan;
         let class = &plan.classes[self.me.class];
-        let fence = std::mem::replace(&mut self.fence, self.out.state.stack.len() + 1);
         self.out.load(self.home, true);
         if is_end && self.random.percent(30) {
             // A branch while `this` is on the stack.
@@ -296,6 +295,5 @@ impl Method<'_> {
         self.out.construct(&owner, &descriptor, arguments, &Type::This, &class.name);
         self.before = false;
         self.mark();
-        self.fence = fence;
     }
 }
