@@ -18,6 +18,8 @@ pub struct Block {
     pub is_handler: bool,
     /// Whether jumps may.
     is_target: bool,
+    /// Whether one does.
+    is_led_to: bool,
 }
 
 impl Method<'_> {
@@ -38,6 +40,7 @@ impl Method<'_> {
             is_handler: false,
             // A jump to bytecode 0 finds what the caller has put into the locals.
             is_target: sum_is_given && self.home == 0 && self.random.percent(50),
+            is_led_to: true,
         };
         let (before, after) = if self.is_constructor() {
             (self.random.below(4), 1 + self.random.below(4))
@@ -71,7 +74,14 @@ impl Method<'_> {
                 shape = self.core_of(settled);
                 shape.stack.push(Type::object(known::THROWABLE));
             }
-            blocks.push(Block { label: self.out.code.label(), shape, before, is_handler, is_target: true });
+            blocks.push(Block {
+                label: self.out.code.label(),
+                shape,
+                before,
+                is_handler,
+                is_target: true,
+                is_led_to: is_handler,
+            });
         }
         blocks
     }
@@ -121,17 +131,20 @@ impl Method<'_> {
         }
     }
 
-    /// A block that jumps may lead to from this part of the method.
+    /// A block that jumps may lead to from this part of the method; often one to which none does yet.
     fn target(&mut self) -> Option<usize> {
         let before = self.before;
         let targets: Vec<usize> =
             (0..self.blocks.len()).filter(|&at| self.blocks[at].is_target && self.blocks[at].before == before).collect();
-        (!targets.is_empty()).then(|| *self.random.pick(&targets))
+        let new: Vec<usize> = targets.iter().copied().filter(|&at| !self.blocks[at].is_led_to).collect();
+        let among = if !new.is_empty() && self.random.percent(70) { &new } else { &targets };
+        (!among.is_empty()).then(|| *self.random.pick(among))
     }
 
     /// Makes locals and stack what a block expects; on a way back, fuel burns.
     fn go_to(&mut self, from: usize, to: usize) {
         let shape = self.blocks[to].shape.clone();
+        self.blocks[to].is_led_to = true;
         self.convert(&shape);
         if to <= from {
             self.burn();
@@ -147,8 +160,10 @@ impl Method<'_> {
         }
         let next = (!is_last && self.blocks[number + 1].before == self.before).then_some(number + 1);
         let target = self.target();
-        match (self.random.below(20), target, next) {
-            (0..=5, Some(target), Some(next)) => {
+        // Few methods end with their first block.
+        let most = if number == 0 && target.is_some() { 16 } else { 18 };
+        match (self.random.below(most), target, next) {
+            (0..=4, Some(target), Some(next)) => {
                 if self.random.percent(60) {
                     self.go_to(number, target);
                     self.mark();
@@ -158,13 +173,13 @@ impl Method<'_> {
                 self.go_to(number, next);
                 true
             }
-            (6..=9, Some(target), _) => {
+            (5..=6, Some(target), _) => {
                 self.go_to(number, target);
                 self.mark();
                 self.goto(self.blocks[target].label);
                 false
             }
-            (10..=12, Some(one), _) => {
+            (7..=11, Some(one), _) => {
                 self.go_to(number, one);
                 self.condition(self.blocks[one].label);
                 let other = self.target().unwrap_or(one);
@@ -172,12 +187,12 @@ impl Method<'_> {
                 self.goto(self.blocks[other].label);
                 false
             }
-            (13..=15, Some(target), _) => {
+            (12..=15, Some(target), _) => {
                 self.go_to(number, target);
                 self.switch(number, target);
                 false
             }
-            (16..=17, ..) if !self.me.is_quiet => {
+            (16, ..) if !self.me.is_quiet => {
                 self.throw();
                 false
             }
@@ -226,11 +241,10 @@ impl Method<'_> {
             self.burn();
         }
         self.mark();
-        self.value(&Type::Int);
-        self.out.int(7);
-        self.out.op(IAND, 2, &[Type::Int]);
+        self.varying();
         self.mark();
         self.out.effect(1, &[]);
+        cases.iter().for_each(|&case| self.blocks[case].is_led_to = true);
         let labels: Vec<Label> = cases.iter().map(|&case| self.blocks[case].label).collect();
         let default = self.blocks[target].label;
         if self.random.percent(50) {
@@ -309,8 +323,8 @@ impl Method<'_> {
         if self.maps() {
             let mut state = State::empty(self.out.code.max_locals);
             state.stack.push(Type::object(known::THROWABLE));
-            self.out.state = state;
-            self.out.frame();
+            let label = self.out.code.label();
+            self.out.join(label, state);
             let length = self.random.below(5);
             self.out.code.emit(&vec![NOP; length]);
         } else {

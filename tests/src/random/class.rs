@@ -11,7 +11,7 @@ use crate::assemble::{Class, access};
 /// How often the driver calls each method.
 const ROUNDS: i32 = 12;
 /// Calls of random methods that one of the driver's may lead to, not to speak of those that return at once.
-const CALLS: i32 = 12;
+const CALLS: i32 = 20;
 
 /// The class files of a seed: names and bytes. The first has `main`, and `measured`, which calls every method.
 pub fn classes(seed: u64) -> Vec<(String, Vec<u8>)> {
@@ -221,7 +221,7 @@ fn call(plan: &Plan, callee: &super::plan::Declared, random: &mut Random, out: &
     out.load(ROUND, true);
     out.int(3);
     out.op(IAND, 2, &[Type::Int]);
-    out.int(2 + random.below(5) as i32);
+    out.int(4 + random.below(8) as i32);
     out.op(IADD, 2, &[Type::Int]);
     for parameter in &callee.parameters[1..] {
         match parameter {
@@ -232,8 +232,8 @@ fn call(plan: &Plan, callee: &super::plan::Declared, random: &mut Random, out: &
             Type::Long => out.op(LCONST_0 + random.below(2) as u8, 0, &[Type::Long]),
             Type::Float => out.op(FCONST_2, 0, &[Type::Float]),
             Type::Double => out.op(DCONST_1, 0, &[Type::Double]),
-            Type::Object(class) if &**class != known::INTS => out.string("driver"),
-            _ => out.op(ACONST_NULL, 0, &[Type::Null]),
+            Type::Object(class) if &**class == known::INTS => out.ints(3),
+            _ => out.string("driver"),
         }
     }
     let descriptor = callee.descriptor();

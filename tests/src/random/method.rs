@@ -243,17 +243,31 @@ impl Method<'_> {
             } else {
                 self.random.below(self.marks.len())
             };
-            let open = self.marks[from..].iter().take_while(|mark| mark.before == Some(before)).count();
             let most = if self.random.percent(40) { 3 } else { self.marks.len() };
             let length = 1 + self.random.below(most);
-            let last = (from + length.min(open)).min(self.marks.len() - 1);
-            let (from, to) = (self.marks[from].at, self.marks[last].at);
-            if open > 0 && self.out.code.is_between(from, to) {
-                let class =
-                    if self.random.percent(40) { 0 } else { self.out.class.pool.class(self.random.pick::<&str>(&CLASSES)) };
-                self.out.code.handler([from, to, handler], class);
+            let class = if self.random.percent(40) { None } else { Some(*self.random.pick(&CLASSES)) };
+            self.row(from, length, handler, before, class);
+        }
+        if self.random.percent(60) {
+            // Whatever else is thrown.
+            let &(handler, before) = self.random.pick(&handlers);
+            let mut from = 0;
+            while from < self.marks.len() {
+                from += self.row(from, self.marks.len(), handler, before, None).max(1);
             }
         }
+    }
+
+    /// A row of the exception table from one mark over some others, as far as the handler may be. Answers how many these are.
+    fn row(&mut self, from: usize, most: usize, handler: Label, before: bool, class: Option<&str>) -> usize {
+        let open = self.marks[from..].iter().take_while(|mark| mark.before == Some(before)).count();
+        let length = most.min(open).min(self.marks.len() - 1 - from);
+        let (start, end) = (self.marks[from].at, self.marks[from + length].at);
+        if self.out.code.is_between(start, end) {
+            let class = class.map_or(0, |class| self.out.class.pool.class(class));
+            self.out.code.handler([start, end, handler], class);
+        }
+        length
     }
 
     /// A handler that covers anything: where there are no stack maps, `super(...)` may be covered, too, if the handler does not return.

@@ -217,17 +217,19 @@ impl Method<'_> {
         self.out.invoke(opcode, method, callee);
     }
 
-    /// `jsr`, where there is a subroutine to be called.
-    pub fn jump_to_subroutine(&mut self) {
-        // Every caller of a subroutine has the same on the stack.
-        let stack_is_empty = self.out.state.stack.is_empty();
-        if self.level < self.subroutines.len() && stack_is_empty && self.held == 0 {
-            self.mark();
-            let subroutine = self.subroutines[self.level];
-            let opcode = if self.random.percent(20) { JSR_W } else { JSR };
-            self.out.code.jump(opcode, subroutine);
-            self.mark();
+    /// Perhaps `jsr`. Where there are subroutines, they are called often, as few methods have any.
+    pub fn calls_subroutine(&mut self) -> bool {
+        let may = self.level < self.subroutines.len() && self.fence == 0 && self.held == 0;
+        if !may || self.random.percent(80) {
+            return false;
         }
+        // Every caller of a subroutine must have the same on the stack.
+        self.out.pop_to(0);
+        self.mark();
+        let opcode = if self.random.percent(20) { JSR_W } else { JSR };
+        self.out.code.jump(opcode, self.subroutines[self.level]);
+        self.mark();
+        true
     }
 
     /// More than 8000 bytes, most of them not executed: the JVM compiles no longer methods unless told to.

@@ -8,7 +8,7 @@ use crate::assemble::op::*;
 
 /// The first kinds of statements throw nothing.
 const QUIET: usize = 18;
-const ALL: usize = 46;
+const ALL: usize = 43;
 
 impl Method<'_> {
     /// Up to `most` of them, with marks between.
@@ -66,12 +66,7 @@ impl Method<'_> {
                 known::THROWABLE => {
                     self.out.get_static(RUN, "failure", &Type::object(known::THROWABLE));
                 }
-                known::INTS => {
-                    self.out.int(draw as i32);
-                    const T_INT: u8 = 10;
-                    self.out.code.emit(&[NEWARRAY, T_INT]);
-                    self.out.effect(1, pushes);
-                }
+                known::INTS => self.out.ints(draw as i32),
                 known::STRING | known::OBJECT => {
                     self.out.string(["", "a", "bc", "def"][draw]);
                     self.out.effect(1, pushes);
@@ -101,7 +96,7 @@ impl Method<'_> {
     }
 
     /// Pushes a small number that is another one each time, perhaps 0.
-    fn varying(&mut self) {
+    pub fn varying(&mut self) {
         self.out.load(self.sum, true);
         let mask = *self.random.pick(&[1, 3, 7, 15]);
         self.out.int(mask);
@@ -120,7 +115,7 @@ impl Method<'_> {
     /// Jumps if something is so.
     pub fn condition(&mut self, to: Label) {
         let opcode = |base: u8, draw: usize| base + draw as u8;
-        match self.random.below(5) {
+        match self.random.below(8) {
             0 => {
                 self.value(&Type::Int);
                 self.value(&Type::Int);
@@ -139,9 +134,10 @@ impl Method<'_> {
                 self.out.jump(opcode(IF_ACMPEQ, draw), 2, to);
             }
             _ => {
+                // It is never negative.
                 self.varying();
-                let draw = self.random.below(6);
-                self.out.jump(opcode(IFEQ, draw), 1, to);
+                let opcode = *self.random.pick(&[IFEQ, IFNE, IFGT, IFLE]);
+                self.out.jump(opcode, 1, to);
             }
         }
     }
@@ -164,6 +160,9 @@ impl Method<'_> {
 
     /// A statement.
     pub fn statement(&mut self, depth: usize) {
+        if self.calls_subroutine() {
+            return;
+        }
         let kind = self.random.below(if self.me.is_quiet { QUIET } else { ALL });
         match kind {
             0..=1 => {
@@ -186,7 +185,7 @@ impl Method<'_> {
             18..=20 => self.divide(),
             21..=22 => self.array(),
             23 => {
-                const CLASSES: [&str; 3] = [known::STRING, "java/lang/Integer", known::INTS];
+                const CLASSES: [&str; 5] = [known::STRING, known::STRING, known::STRING, "java/lang/Integer", known::INTS];
                 self.value(&Type::object(known::OBJECT));
                 self.mark();
                 let class = *self.random.pick(&CLASSES);
@@ -198,7 +197,7 @@ impl Method<'_> {
                 }
             }
             24..=25 => self.field(),
-            26 => {
+            26 if self.random.percent(40) => {
                 self.mark();
                 let failing = self.plan.failing.clone();
                 if self.random.percent(50) {
@@ -235,8 +234,7 @@ impl Method<'_> {
                 self.finish();
                 self.out.join(go_on, state);
             }
-            42..=44 => self.jump_to_subroutine(),
-            45 if depth == 0 && self.random.percent(8) => self.long_way(),
+            42 if depth == 0 && self.random.percent(8) => self.long_way(),
             _ => {}
         }
     }
@@ -326,7 +324,12 @@ impl Method<'_> {
 
     /// An array, or none, and an index that may be wrong.
     fn array(&mut self) {
-        self.value(&Type::object(known::INTS));
+        let ints = Type::object(known::INTS);
+        if self.random.percent(40) {
+            self.value(&ints);
+        } else {
+            self.out.ints(4);
+        }
         match self.random.below(3) {
             0 => {
                 self.mark();

@@ -117,6 +117,14 @@ impl<'c> Typed<'c> {
         self.op_u2(LDC_W, constant, 0, &[Type::object(known::STRING)]);
     }
 
+    /// Pushes an array of so many `int`s.
+    pub fn ints(&mut self, length: i32) {
+        const T_INT: u8 = 10;
+        self.int(length);
+        self.code.emit(&[NEWARRAY, T_INT]);
+        self.effect(1, &[Type::object(known::INTS)]);
+    }
+
     /// Takes the top off.
     pub fn pop(&mut self) {
         let wide = self.state.stack.last().expect("something to take off").is_wide();
