@@ -1,7 +1,7 @@
 //! The class files of a seed.
 
 use super::method;
-use super::plan::{BASE, FIELDS, Kind, Plan, RUN};
+use super::plan::{BASE, Declared, FIELDS, Kind, Plan, RUN};
 use super::splitmix::Random;
 use super::typed::Typed;
 use super::types::{State, Type, known};
@@ -206,7 +206,7 @@ fn measured(plan: &Plan, random: &mut Random, class: &mut Class) {
 }
 
 /// Calls a method and makes an `int` of what it answers.
-fn call(plan: &Plan, callee: &super::plan::Declared, random: &mut Random, out: &mut Typed<'_>) {
+fn call(plan: &Plan, callee: &Declared, random: &mut Random, out: &mut Typed<'_>) {
     let class = &plan.classes[callee.class];
     let receiver = if class.is_interface { &plan.classes[FIELDS].name } else { &class.name };
     let raw = match callee.kind {
