@@ -118,6 +118,17 @@ fn groups(programs: Vec<Program>) -> Vec<Vec<Program>> {
     together.chunks(TOGETHER).map(<[_]>::to_vec).chain(alone.into_iter().map(|p| vec![p])).collect()
 }
 
+/// Says what was being compared when a panic ended it.
+struct Comparing(String);
+
+impl Drop for Comparing {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("FAILED {}, see above", self.0);
+        }
+    }
+}
+
 /// Compares the programs of a group on one JDK, in some modes.
 fn compare(bench: &Bench, group: &[Program], modes: &[&Mode]) -> Outcome {
     let mut outcome = Outcome::default();
@@ -130,6 +141,8 @@ fn compare(bench: &Bench, group: &[Program], modes: &[&Mode]) -> Outcome {
     for mode in modes {
         let out = bench.built.results.join(format!("{}-{jdk}.cprof", group[0].name));
         let _ = std::fs::remove_file(&out); // it need not exist
+        let names: Vec<&str> = group.iter().map(|program| program.name.as_str()).collect();
+        let _comparing = Comparing(format!("{} on {jdk} ({})", names.join(", "), mode.name));
         let (report, ending) = bench.cprof(&group, mode.flags, mode.options, &out);
         for program in &group {
             let name = format!("{} on {jdk} ({})", program.name, mode.name);
