@@ -1,14 +1,15 @@
-// Shows: what javac does not write, assembled by tests/src/assemble.rs: subroutines (jsr, ret, also nested and left by an exception), a
+// Shows: what javac does not write, assembled by tests/src/assemble/odd.rs: subroutines (jsr, ret, also nested and left by an exception), a
 // handler that is entered by fall-through and by a jump as well, a backward jump to bytecode 0, methods over 8000 bytes and close to
 // 64 KB, a switch as the first instruction, goto_w, jsr_w, dup2_x1 and swap, an exception range that covers its own
 // handler, a constructor that reuses the local of `this` before and after super(), with
-// stack maps and without, and behind code that nothing leads to, longs stored across the parameters.
+// stack maps and without, one that has `this` in another local alone, and behind code that nothing leads to, longs stored across the parameters.
 // expect: Assembled.subroutine(I)I calls=20000 thrown=5000 bytecodes=295000
 // expect: Assembled.handlerByFlow(I)I calls=20000 thrown=0
 // expect: Assembled.loopToStart(I)I calls=3000 thrown=0 bytecodes=69000
 // expect: AssembledReuse.<init>(I)V calls=20000 thrown=10000 bytecodes=355000
 // expect: AssembledMaps.<init>(I)V calls=20000 thrown=10000 bytecodes=355000
 // expect: AssembledDead.<init>(I)V calls=20000 thrown=5000 bytecodes=185000
+// expect: AssembledForgets.<init>(I)V calls=20000 thrown=5000 bytecodes=215000
 // expect: AssembledMaps.wideOverParameters(I)I calls=20000 thrown=5000 bytecodes=350000
 // expect: AssembledHuge.huge(I)I calls=10 thrown=0 bytecodes=90270
 // expect: AssembledHuge.limit(I)I calls=2 thrown=0 bytecodes=130056
@@ -36,6 +37,11 @@ class Generated {
             }
             try {
                 if (new AssembledDead(i & 3) != null) sum += 3;
+            } catch (ArithmeticException e) {
+                sum++;
+            }
+            try {
+                if (new AssembledForgets(i & 3) != null) sum += 3;
             } catch (ArithmeticException e) {
                 sum++;
             }

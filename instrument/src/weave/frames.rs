@@ -82,6 +82,22 @@ const SAME_LOCALS_1_EXTENDED: u8 = 247;
 const SAME_EXTENDED: u8 = 251;
 const FULL: u8 = 255;
 
+/// Whether our locals suit the maps of a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Suits {
+    /// They do.
+    Well,
+    /// A long or double lies across the place where ours begin.
+    NotHere,
+    /// Uninitialised `this` is in another local than 0 alone, without anything having been stored to that.
+    NotThis,
+}
+
+/// Whether uninitialised `this` is anywhere but in local 0, where our handlers have it.
+fn has_this_elsewhere(locals: &[Type]) -> bool {
+    locals.contains(&Type::UNINITIALIZED_THIS) && locals.first() != Some(&Type::UNINITIALIZED_THIS)
+}
+
 /// What is in the local that keeps `this`. In code that nothing leads to, the map alone says whether `this` is initialised (JVMS §4.10.1.2,
 /// flagThisUninit).
 fn kept(locals: &[Type]) -> Type {
@@ -89,7 +105,7 @@ fn kept(locals: &[Type]) -> Type {
 }
 
 impl<'a> Frames<'a> {
-    /// Makes the table from the original one (its content, and its offset in the file). False: in a map, a long or double lies where ours stand.
+    /// Makes the table from the original one (its content, and its offset in the file), if the layout suits its maps.
     ///
     /// # Errors
     /// A malformed table, or one without a map where a jump lands.
@@ -98,7 +114,7 @@ impl<'a> Frames<'a> {
         original: Option<(usize, &[u8])>,
         around: &Around<'_, 'a>,
         constants: &mut NewConstants,
-    ) -> Result<bool, Error> {
+    ) -> Result<Suits, Error> {
         self.out.clear();
         self.out.extend_from_slice(&[0, 0]);
         self.count = 0;
@@ -114,10 +130,13 @@ impl<'a> Frames<'a> {
                 let entry = self.read(&mut c, bci)?;
                 bci = Some(entry.bci);
                 self.check(around, &c, entry.bci)?;
+                if !around.graph.leaf && !around.layout.keeps_this() && has_this_elsewhere(&self.locals) {
+                    return Ok(Suits::NotThis);
+                }
                 let full = !self.change_carries_over(&entry, before, around);
                 if full && straddles(&self.locals, around.layout.insert_at) {
                     // Nothing stores such a value there, so that no control arrives here; but the code is verified, too.
-                    return Ok(false);
+                    return Ok(Suits::NotHere);
                 }
                 mapped_pads += self.place(&entry, full, around, constants, content, at)?;
             }
@@ -131,7 +150,7 @@ impl<'a> Frames<'a> {
         if self.count == 0 {
             self.out.clear();
         }
-        Ok(true)
+        Ok(Suits::Well)
     }
 
     fn check(&self, around: &Around<'_, '_>, c: &Cursor<'_>, bci: u32) -> Result<(), Error> {

@@ -9,6 +9,9 @@ use crate::flow::Graph;
 /// Most slots between the parameters and ours that a stack map can add to the one before (JVMS §4.7.4, append_frame).
 pub(super) const WIDEST_GAP: u16 = 3;
 
+/// Slots of all of [`Locals`].
+const WITH_THIS: u16 = 6;
+
 /// The frame of a woven method.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
@@ -16,7 +19,7 @@ pub(super) struct Layout {
     pub(super) parameter_slots: u16,
     /// The injected locals stand here; the program's, from this index on, move up.
     pub(super) insert_at: u16,
-    /// By how much they move. 0: there are none of ours; 2: the node; 5: all of [`Locals`] but [`Locals::this`]; 6: that, too.
+    /// By how much they move. 0: there are none of ours; 2: the node; 5: all of [`Locals`] but [`Locals::this`]; [`WITH_THIS`]: that, too.
     pub(super) shift: u16,
     pub(super) max_stack: u16,
     pub(super) max_locals: u16,
@@ -30,7 +33,8 @@ impl Layout {
         let shift = match (graph.leaf, counters) {
             (true, ..=1) => 0,
             (true, _) => 2,
-            (false, _) => 5 + u16::from(graph.overwrites_this),
+            (false, _) if graph.overwrites_this => WITH_THIS,
+            (false, _) => WITH_THIS - 1,
         };
         let max_locals = max_locals(code, insert_at, shift)?;
         let max_stack = code.max_stack.checked_add(EXTRA_STACK).ok_or(SkipReason::StackTooDeep)?.max(LEAST_STACK);
@@ -43,10 +47,16 @@ impl Layout {
         Ok(Layout { insert_at, max_locals: max_locals(code, insert_at, self.shift)?, ..self })
     }
 
+    /// The same with a local for `this`.
+    pub(super) fn keeping_this(self, code: &Code<'_>) -> Result<Layout, SkipReason> {
+        let shift = WITH_THIS;
+        Ok(Layout { shift, max_locals: max_locals(code, self.insert_at, shift)?, ..self })
+    }
+
     /// Whether `this` is kept in a local: as a handler's frame has it in one as long as it is uninitialised (JVMS §4.10.1.4), a constructor that
-    /// overwrites local 0 before that has it in another as well.
+    /// overwrites local 0 before that, or whose stack maps forget what is there, has it in another as well.
     pub(super) fn keeps_this(&self) -> bool {
-        self.shift == 6
+        self.shift == WITH_THIS
     }
 
     /// Whether `n` is kept in a local.

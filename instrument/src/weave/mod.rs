@@ -20,7 +20,7 @@ pub use sequences::ENTRY_LENGTH;
 use std::fmt;
 
 use body::{Body, Design, Source};
-use frames::{Around, Frames};
+use frames::{Around, Frames, Suits};
 use layout::Layout;
 use placement::{BlockCounters, Placement};
 use pool::NewConstants;
@@ -290,10 +290,11 @@ impl Weaver {
                 frames.out.clear();
                 break design;
             }
-            if frames.rewrite(original_frames, &around, &mut self.constants)? {
-                break design;
-            }
-            layout = layout.further(code, graph)?;
+            layout = match frames.rewrite(original_frames, &around, &mut self.constants)? {
+                Suits::Well => break design,
+                Suits::NotHere => layout.further(code, graph)?,
+                Suits::NotThis => layout.keeping_this(code)?,
+            };
             self.placement.place(graph, edges);
         };
         let (body, placement) = (&self.body, &self.placement);

@@ -17,6 +17,7 @@ pub const SIPUSH: u8 = 0x11;
 pub const LDC_W: u8 = 0x13;
 pub const LDC2_W: u8 = 0x14;
 pub const ILOAD: u8 = 0x15;
+pub const ALOAD: u8 = 0x19;
 pub const ILOAD_0: u8 = 0x1a;
 pub const ILOAD_1: u8 = 0x1b;
 pub const ALOAD_0: u8 = 0x2a;
