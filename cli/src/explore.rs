@@ -19,7 +19,14 @@ use matrix::{Configuration, Matrix};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
+use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// Configurations that are evaluated at a time, at most: each takes memory for the cycles of every context.
+const MOST_AT_ONCE: usize = 4;
 
 /// A row.
 #[derive(Serialize)]
@@ -50,15 +57,13 @@ pub fn explore(args: &Explore) -> Result<()> {
     let chosen = view.chosen_nodes();
     let Matrix { configurations, base } = matrix::read(args.matrix.as_deref(), &view.profile.caches)?;
     let against = base.as_ref().unwrap_or(&configurations[0]).name();
-    let mut notes = BTreeSet::new();
-    let mut measured = |c: &Configuration| measured(&view, &chosen, c, args, &mut notes);
-    let mut base_time = base.map(|b| measured(&b)).transpose()?.map(|(model, metrics, _)| time(&model, &metrics));
-    let mut rows = Vec::new();
-    for configuration in &configurations {
-        let (model, metrics, bytecodes) = measured(configuration)?;
-        let against = *base_time.get_or_insert_with(|| time(&model, &metrics));
-        rows.push(row(configuration, &model, &metrics, bytecodes, against));
-    }
+    let all: Vec<&Configuration> = configurations.iter().chain(&base).collect();
+    let measured = at_once(&all, |c| measured(&view, &chosen, c, args))?;
+    // Without a base of its own, the first is the others'.
+    let against_this = &measured[if base.is_some() { configurations.len() } else { 0 }];
+    let base_time = time(&against_this.model, &against_this.metrics);
+    let rows: Vec<Row> = configurations.iter().zip(&measured).map(|(c, m)| row(c, m, view.totals.own, base_time)).collect();
+    let notes: BTreeSet<&String> = measured.iter().flat_map(|m| &m.notes).collect();
     if let Some(file) = &args.plot {
         draw(&rows, &view, &against, file)?;
     }
@@ -88,13 +93,14 @@ fn draw(rows: &[Row], view: &View, against: &str, file: &Path) -> Result<()> {
     Ok(())
 }
 
-fn measured(
-    view: &View,
-    chosen: &[bool],
-    c: &Configuration,
-    args: &Explore,
-    notes: &mut BTreeSet<String>,
-) -> Result<(Model, Metrics, u64)> {
+/// What a configuration comes to.
+struct Measured {
+    model: Model,
+    metrics: Metrics,
+    notes: Vec<String>,
+}
+
+fn measured(view: &View, chosen: &[bool], c: &Configuration, args: &Explore) -> Result<Measured> {
     let model = model(&c.target, &c.set)?;
     if let Some(plot) = &args.plot {
         output::spares(plot, &model.paths)?;
@@ -102,10 +108,37 @@ fn measured(
     let options = Options { cache: Some(c.cache), without_upcalls: args.no_upcalls, without_exceptions: args.no_exceptions };
     let evaluation = evaluate(&view.profile, &view.measures, &view.natives, &model, &options)
         .with_context(|| format!("target {}, cache {}", c.target, c.cache))?;
-    notes.extend(evaluation.notes.iter().map(|note| format!("{}: {note}", c.target)));
-    let mut sum = Metrics::default();
-    (0..evaluation.nodes.len()).filter(|&node| chosen[node]).for_each(|node| sum.add(&evaluation.nodes.get(node)));
-    Ok((model, sum, view.totals.own))
+    let notes = evaluation.notes.iter().map(|note| format!("{}: {note}", c.target)).collect();
+    let mut metrics = Metrics::default();
+    (0..evaluation.nodes.len()).filter(|&node| chosen[node]).for_each(|node| metrics.add(&evaluation.nodes.get(node)));
+    Ok(Measured { model, metrics, notes })
+}
+
+/// Does something for each of some items, several at a time, and answers in their order: all results, or the first error.
+fn at_once<T: Sync, R: Send>(items: &[T], one: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_AT_ONCE).min(items.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        // Nobody begins another one after a failure; those before it are in work, or done.
+        while let Some((at, item)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?))) {
+            let result = one(item);
+            if result.is_err() {
+                next.store(items.len(), Ordering::Relaxed);
+            }
+            done.push((at, result));
+        }
+        done
+    };
+    let mut done: Vec<(usize, Result<R>)> = thread::scope(|scope| {
+        // Where there are no threads to be had, this one does it all.
+        let others: Vec<_> = (1..workers).map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
+        let own = work();
+        let others = others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        own.into_iter().chain(others).collect()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Time in milliseconds where the model has a clock, in cycles otherwise.
@@ -116,7 +149,8 @@ fn time(model: &Model, metrics: &Metrics) -> (f64, bool) {
     }
 }
 
-fn row(c: &Configuration, model: &Model, m: &Metrics, bytecodes: u64, base: (f64, bool)) -> Row {
+fn row(c: &Configuration, measured: &Measured, bytecodes: u64, base: (f64, bool)) -> Row {
+    let Measured { model, metrics: m, .. } = measured;
     let (own, clocked) = time(model, m);
     let rate = |misses: u64, lookups: u64| (lookups > 0).then(|| misses as f64 / lookups as f64);
     Row {
@@ -143,7 +177,7 @@ fn name(row: &Row) -> String {
     format!("{}, {}{}", row.target, row.cache, settings(row.set.iter()))
 }
 
-fn text(rows: &[Row], notes: &BTreeSet<String>, out: &mut dyn Write, style: Style) -> Result<()> {
+fn text(rows: &[Row], notes: &BTreeSet<&String>, out: &mut dyn Write, style: Style) -> Result<()> {
     let mut table = Table::new(&["cycles", "IC", "CPI", "ms", "speedup", "entry misses", "return misses", "configuration"]);
     for r in rows {
         table.row(vec![

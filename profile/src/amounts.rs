@@ -97,7 +97,8 @@ impl Amounts {
                 }
                 some[word] |= bit;
                 numbers.insert(at, number);
-                if numbers.len() > FEW.max(*len / 16) {
+                // They mostly come in order: so many among the first will be as many among all.
+                if numbers.len() > FEW.max(at / 16) {
                     let mut short = Amounts { form: Form::Short { numbers: vec![0; *len], large: FxHashMap::default() } };
                     numbers.iter().for_each(|(&at, &number)| short.set(at, number));
                     *self = short;
@@ -125,9 +126,10 @@ impl Amounts {
     #[inline]
     pub fn add(&mut self, at: usize, more: u64) {
         match &mut self.form {
+            // Before anything is looked up: it may be far from what was used last.
+            _ if more == 0 => {}
             // As most are.
             Form::Short { numbers, .. } if more < u64::from(LARGE) - u64::from(numbers[at]) => numbers[at] += more as u16,
-            _ if more == 0 => {}
             Form::Short { numbers, large } if numbers[at] == LARGE => {
                 let number = large.entry(at).or_default();
                 *number = number.saturating_add(more);

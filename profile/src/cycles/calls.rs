@@ -19,15 +19,17 @@ use rustc_hash::FxHashMap;
 pub struct Caller {
     /// The sites that may have called, (bytecode index, kind), in order; none: it was the VM.
     pub sites: Vec<(u32, InvokeKind)>,
+    /// The kind of instruction, or the VM; none where the sites are of several kinds, and counts cannot be told apart by callee.
+    pub kind: Option<InvokeKind>,
 }
 
 impl Caller {
-    /// The kind of instruction, or the VM; none where the sites are of several kinds, and counts cannot be told apart by callee.
-    pub fn kind(&self) -> Option<InvokeKind> {
-        match self.sites.first() {
+    fn by(sites: Vec<(u32, InvokeKind)>) -> Caller {
+        let kind = match sites.first() {
             None => Some(InvokeKind::Vm),
-            Some(&(_, kind)) => self.sites.iter().all(|s| s.1 == kind).then_some(kind),
-        }
+            Some(&(_, kind)) => sites.iter().all(|s| s.1 == kind).then_some(kind),
+        };
+        Caller { sites, kind }
     }
 }
 
@@ -134,5 +136,5 @@ fn classify(profile: &Profile, caller: u32, callee: u32, site: u32, sites: &[Sit
     if found.is_empty() {
         found = sites.iter().filter(at_site).filter(unnamed).collect();
     }
-    Caller { sites: found.iter().map(|s| (s.bci, s.kind)).collect() }
+    Caller::by(found.iter().map(|s| (s.bci, s.kind)).collect())
 }

@@ -56,17 +56,28 @@ pub struct Evaluation {
 /// Costs of calls and returns, each asked for once.
 struct Prices<'e> {
     estimator: &'e dyn CycleEstimator,
-    invokes: FxHashMap<(InvokeKind, Option<u32>), u64>,
+    /// By kind, where the method is there: every context asks for one.
+    hits: [Option<u64>; InvokeKind::ALL.len()],
+    misses: FxHashMap<(InvokeKind, u32), u64>,
     returns: FxHashMap<(u8, Option<u32>), u64>,
 }
 
 impl Prices<'_> {
     fn invoke(&mut self, kind: InvokeKind, miss: Option<u32>) -> Result<u64, TargetError> {
-        if let Some(cost) = self.invokes.get(&(kind, miss)) {
-            return Ok(*cost);
+        let known = match miss {
+            None => self.hits[kind as usize],
+            Some(words) => self.misses.get(&(kind, words)).copied(),
+        };
+        if let Some(cost) = known {
+            return Ok(cost);
         }
         let cost = self.estimator.invoke(kind, miss)?;
-        self.invokes.insert((kind, miss), cost);
+        match miss {
+            None => self.hits[kind as usize] = Some(cost),
+            Some(words) => {
+                self.misses.insert((kind, words), cost);
+            }
+        }
         Ok(cost)
     }
 
@@ -171,7 +182,7 @@ pub fn evaluate_into(
         rows: profile.nodes.rows(),
         rules: rules(profile, estimator, &by_execution)?,
         sites: CallSites::read(profile)?,
-        prices: Prices { estimator, invokes: FxHashMap::default(), returns: FxHashMap::default() },
+        prices: Prices { estimator, hits: Default::default(), misses: FxHashMap::default(), returns: FxHashMap::default() },
         out: Columns::zeros(profile.nodes.len()),
         mixed: FxHashMap::default(),
         options,
@@ -265,7 +276,7 @@ impl Work<'_> {
         let by = self.sites.caller(profile, caller, callee, site);
         // Which calls are the caller's own, its call sites' executions tell.
         let other_callers = is_called_by_jvm(&profile.methods[callee as usize]);
-        match by.kind().filter(|&kind| kind == InvokeKind::Vm || !other_callers) {
+        match by.kind.filter(|&kind| kind == InvokeKind::Vm || !other_callers) {
             Some(InvokeKind::Vm) if self.options.without_upcalls => {}
             Some(kind) => {
                 let cycles = self.prices.calls(kind, calls, entry_misses, words)?;
