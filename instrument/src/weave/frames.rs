@@ -123,6 +123,7 @@ impl<'a> Frames<'a> {
         if let Some((at, content)) = original {
             self.initial_locals(around)?;
             self.entry_frames(around, constants);
+            let needs_this = around.method.is_constructor() && !around.graph.leaf;
             let mut c = Cursor::part(content, at);
             let mut bci = None;
             for _ in 0..c.u2()? {
@@ -130,7 +131,7 @@ impl<'a> Frames<'a> {
                 let entry = self.read(&mut c, bci)?;
                 bci = Some(entry.bci);
                 self.check(around, &c, entry.bci)?;
-                if !around.graph.leaf && !around.layout.keeps_this() && has_this_elsewhere(&self.locals) {
+                if needs_this && !around.layout.keeps_this() && has_this_elsewhere(&self.locals) {
                     return Ok(Suits::NotThis);
                 }
                 let full = !self.change_carries_over(&entry, before, around);
