@@ -5,6 +5,7 @@ mod plot;
 
 use crate::args::{Explore, Format};
 use crate::output::{self, Output};
+use crate::progress::Progress;
 use crate::report::field;
 use crate::report::processor::{cpi, model, percent, ratio};
 use crate::report::view::{Shape, View};
@@ -58,7 +59,13 @@ pub fn explore(args: &Explore) -> Result<()> {
     let Matrix { configurations, base } = matrix::read(args.matrix.as_deref(), &view.profile.caches)?;
     let against = base.as_ref().unwrap_or(&configurations[0]).name();
     let all: Vec<&Configuration> = configurations.iter().chain(&base).collect();
-    let measured = at_once(&all, |c| measured(&view, &chosen, c, args))?;
+    let (progress, done) = (Progress::start(format!("evaluating {}", view.file)), AtomicUsize::new(0));
+    let measured = at_once(&all, |c| {
+        let measured = measured(&view, &chosen, c, args);
+        progress.reached((done.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all.len() as f64);
+        measured
+    })?;
+    drop(progress);
     // Without a base of its own, the first is the others'.
     let against_this = &measured[if base.is_some() { configurations.len() } else { 0 }];
     let base_time = time(&against_this.model, &against_this.metrics);

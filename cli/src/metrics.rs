@@ -2,6 +2,7 @@
 
 use crate::args::{Evaluating, Part, Processors};
 use crate::output;
+use crate::progress::Progress;
 use crate::report::processor::{chosen_cache, model};
 use crate::report::view::{Counted, Measured, Shape, View};
 use crate::style::Style;
@@ -90,6 +91,7 @@ impl OnProcessor {
 /// will be written.
 pub fn load(part: &Part, on: &Processors, out: &Path, shape: Shape) -> Result<(View, Vec<OnProcessor>)> {
     let measured = Measured::read(part)?;
+    let _progress = Progress::start(format!("evaluating {}", part.file.display()));
     let processors = processors(measured.counted(), on, out)?;
     Ok((View::new(measured, part, None, shape)?, processors))
 }

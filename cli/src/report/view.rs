@@ -147,6 +147,7 @@ impl View {
     pub fn load(part: &Part, on: Option<&OnTarget>, shape: Shape) -> Result<View> {
         let mut measured = Measured::read(part)?;
         let Measured { profile, measures, natives, file } = &mut measured;
+        let _progress = Progress::start(format!("evaluating {file}"));
         let load = |on| processor::load(on, profile, measures, natives).with_context(|| format!("{file} cannot be evaluated"));
         let processor = on.map(load).transpose()?.flatten();
         View::new(measured, part, processor, shape)
