@@ -67,8 +67,7 @@ pub fn explore(args: &Explore) -> Result<()> {
     })?;
     drop(progress);
     // Without a base of its own, the first is the others'.
-    let against_this = &measured[if base.is_some() { configurations.len() } else { 0 }];
-    let base_time = time(&against_this.model, &against_this.metrics);
+    let base_time = measured[if base.is_some() { configurations.len() } else { 0 }].time;
     let rows: Vec<Row> = configurations.iter().zip(&measured).map(|(c, m)| row(c, m, view.totals.own, base_time)).collect();
     let notes: BTreeSet<&String> = measured.iter().flat_map(|m| &m.notes).collect();
     if let Some(file) = &args.plot {
@@ -102,7 +101,8 @@ fn draw(rows: &[Row], view: &View, against: &str, file: &Path) -> Result<()> {
 
 /// What a configuration comes to.
 struct Measured {
-    model: Model,
+    /// As [`time`] says it.
+    time: (f64, bool),
     metrics: Metrics,
     notes: Vec<String>,
 }
@@ -118,7 +118,7 @@ fn measured(view: &View, chosen: &[bool], c: &Configuration, args: &Explore) -> 
     let notes = evaluation.notes.iter().map(|note| format!("{}: {note}", c.target)).collect();
     let mut metrics = Metrics::default();
     (0..evaluation.nodes.len()).filter(|&node| chosen[node]).for_each(|node| metrics.add(&evaluation.nodes.get(node)));
-    Ok(Measured { model, metrics, notes })
+    Ok(Measured { time: time(&model, &metrics), metrics, notes })
 }
 
 /// Does something for each of some items, several at a time, and answers in their order: all results, or the first error.
@@ -148,7 +148,7 @@ fn at_once<T: Sync, R: Send>(items: &[T], one: impl Fn(&T) -> Result<R> + Sync) 
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Time in milliseconds where the model has a clock, in cycles otherwise.
+/// Time in milliseconds, and true, where the model has a clock; otherwise in cycles.
 fn time(model: &Model, metrics: &Metrics) -> (f64, bool) {
     match model.clock_mhz() {
         Some(mhz) => (metrics.cycles as f64 / (mhz as f64 * 1000.0), true),
@@ -157,8 +157,7 @@ fn time(model: &Model, metrics: &Metrics) -> (f64, bool) {
 }
 
 fn row(c: &Configuration, measured: &Measured, bytecodes: u64, base: (f64, bool)) -> Row {
-    let Measured { model, metrics: m, .. } = measured;
-    let (own, clocked) = time(model, m);
+    let Measured { time: (own, clocked), metrics: m, .. } = *measured;
     let rate = |misses: u64, lookups: u64| (lookups > 0).then(|| misses as f64 / lookups as f64);
     Row {
         target: c.target.clone(),
