@@ -2,7 +2,7 @@
 // handler that is entered by fall-through and by a jump as well, a backward jump to bytecode 0, methods over 8000 bytes and close to
 // 64 KB, a switch as the first instruction, goto_w, jsr_w, dup2_x1 and swap, an exception range that covers its own
 // handler, a constructor that reuses the local of `this` before and after super(), with
-// stack maps and without, one that has `this` in another local alone, and behind code that nothing leads to, longs stored across the parameters.
+// stack maps and without, and behind code that nothing leads to, one that has `this` in another local alone, longs stored across the parameters.
 // expect: Assembled.subroutine(I)I calls=20000 thrown=5000 bytecodes=295000
 // expect: Assembled.handlerByFlow(I)I calls=20000 thrown=0
 // expect: Assembled.loopToStart(I)I calls=3000 thrown=0 bytecodes=69000

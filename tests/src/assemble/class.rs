@@ -38,37 +38,33 @@ impl Pool {
     }
 
     fn refers(&mut self, tag: u8, parts: &[u16]) -> u16 {
-        let parts = parts.iter().flat_map(|part| part.to_be_bytes());
-        self.constant(std::iter::once(tag).chain(parts).collect(), 1)
+        let parts: Vec<u8> = parts.iter().flat_map(|part| part.to_be_bytes()).collect();
+        self.value(tag, &parts, 1)
+    }
+
+    fn value(&mut self, tag: u8, value: &[u8], slots: u16) -> u16 {
+        self.constant([&[tag], value].concat(), slots)
     }
 
     /// A text.
     pub fn utf8(&mut self, text: &str) -> u16 {
-        let mut bytes = vec![1];
-        bytes.extend((text.len() as u16).to_be_bytes());
-        bytes.extend(text.as_bytes());
-        self.constant(bytes, 1)
+        let length = (text.len() as u16).to_be_bytes();
+        self.value(1, &[&length, text.as_bytes()].concat(), 1)
     }
 
     /// An `int`.
     pub fn integer(&mut self, value: i32) -> u16 {
-        let mut bytes = vec![3];
-        bytes.extend(value.to_be_bytes());
-        self.constant(bytes, 1)
+        self.value(3, &value.to_be_bytes(), 1)
     }
 
     /// A `long`.
     pub fn long(&mut self, value: i64) -> u16 {
-        let mut bytes = vec![5];
-        bytes.extend(value.to_be_bytes());
-        self.constant(bytes, 2)
+        self.value(5, &value.to_be_bytes(), 2)
     }
 
     /// A `double`.
     pub fn double(&mut self, value: f64) -> u16 {
-        let mut bytes = vec![6];
-        bytes.extend(value.to_be_bytes());
-        self.constant(bytes, 2)
+        self.value(6, &value.to_be_bytes(), 2)
     }
 
     /// A class, or an array's descriptor.
