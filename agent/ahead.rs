@@ -19,6 +19,8 @@ struct Places<T> {
     by_name: FxHashMap<Box<str>, Place<T>>,
     /// The thread runs.
     working: bool,
+    /// Somebody waits for progress: to tell nobody is a system call as well.
+    awaited: bool,
     /// What is not woven yet will not be needed.
     ended: bool,
 }
@@ -34,7 +36,7 @@ enum Place<T> {
 
 impl<T> Default for Ahead<T> {
     fn default() -> Ahead<T> {
-        let places = Places { by_name: FxHashMap::default(), working: false, ended: false };
+        let places = Places { by_name: FxHashMap::default(), working: false, awaited: false, ended: false };
         Ahead { places: Mutex::new(places), progress: Condvar::new() }
     }
 }
@@ -85,8 +87,11 @@ impl<T: Send + 'static> Ahead<T> {
             }
             faults::pass("weave ahead");
             let done = read(name).and_then(|bytes| weave(&bytes).map(|woven| Place::Done(bytes, woven)));
-            lock(&self.places).by_name.insert(name.into(), done.unwrap_or(Place::Passed));
-            self.progress.notify_all();
+            let mut places = lock(&self.places);
+            places.by_name.insert(name.into(), done.unwrap_or(Place::Passed));
+            if std::mem::take(&mut places.awaited) {
+                self.progress.notify_all();
+            }
         }
     }
 
@@ -103,6 +108,7 @@ impl<T: Send + 'static> Ahead<T> {
     pub fn take(&self, name: &str, bytes: &[u8]) -> Option<T> {
         let mut places = lock(&self.places);
         while let Some(Place::InWork) = places.by_name.get(name) {
+            places.awaited = true;
             places = self.progress.wait(places).unwrap_or_else(PoisonError::into_inner);
         }
         let before = if places.working { places.by_name.insert(name.into(), Place::Passed) } else { places.by_name.remove(name) };

@@ -19,11 +19,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 /// Where an arena is best: so low that its address fits an instruction's displacement, which saves compiled code a register and two instructions at
 /// each access. What it takes is address space that the JVM likes for its heap, but not the lowest 2 GB (HotSpot: `HeapBaseMinAddress`).
 const LOW: usize = 256 << 20;
-/// Bytes of chunks that are ready at first: what an ordinary start takes until the VM can call [`Arena::grow`], and no more, as
-/// the kernel clears them while the VM waits.
-const FIRST_STEP: u64 = abi::RESERVE + (4 << 20);
-/// As [`FIRST_STEP`], where everything that is called is logged as well.
-const FIRST_STEP_LOGGED: u64 = 64 << 20;
+/// Bytes of chunks that are ready at first, and no more than must be, as the VM waits for it.
+const FIRST_STEP: u64 = abi::RESERVE + (256 << 10);
+/// Bytes of chunks that an ordinary start takes until the VM can call [`Arena::grow`].
+const START: u64 = abi::RESERVE + (4 << 20);
+/// As [`START`], where everything that is called is logged as well.
+const START_LOGGED: u64 = 64 << 20;
 /// Bytes of chunks made ready at a time afterwards.
 const STEP: u64 = 32 << 20;
 /// Bytes of the method table made ready at a time: 8192 methods.
@@ -33,6 +34,8 @@ const TABLE_STEP: u64 = 64 << 10;
 pub struct Arena {
     base: NonNull<u8>,
     reserved: u64,
+    /// What [`Arena::prepare`] makes ready.
+    start: u64,
     /// `None`: anonymous memory.
     file: Option<File>,
     /// Bytes ready: of the whole from 0 (without the method table), and of the method table.
@@ -64,8 +67,8 @@ impl Arena {
     pub fn new(file: Option<File>, options: &Options) -> io::Result<Arena> {
         let soft_limit = abi::CHUNKS + options.max_memory.unwrap_or_else(default_memory);
         let logged = simulation(&options.caches) == abi::caches::LOGGED;
-        let first_step = if logged { FIRST_STEP_LOGGED } else { FIRST_STEP };
-        let reserved = soft_limit.max(abi::CHUNKS + first_step) + abi::RESERVE + STEP;
+        let start = abi::CHUNKS + if logged { START_LOGGED } else { START };
+        let reserved = soft_limit.max(start) + abi::RESERVE + STEP;
         faults::io("arena mmap")?;
         let (fd, flags) = match &file {
             Some(file) => {
@@ -84,22 +87,22 @@ impl Arena {
         };
         let base = map(LOW, libc::MAP_FIXED_NOREPLACE).or_else(|_| map(0, 0))?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let ready = Ready { chunks: abi::CHUNKS + first_step, table: 0, private: file.is_none(), full: false };
-        let arena = Arena { base, reserved, file, ready: Mutex::new(ready), exposed: AtomicBool::new(false) };
+        let ready = Ready { chunks: abi::CHUNKS + FIRST_STEP, table: 0, private: file.is_none(), full: false };
+        let arena = Arena { base, reserved, start, file, ready: Mutex::new(ready), exposed: AtomicBool::new(false) };
         faults::io("arena fallocate")?;
         arena.allocate(0, abi::METHODS)?;
-        arena.allocate(abi::CHUNKS, first_step)?;
-        arena.write_header(options, soft_limit, first_step);
+        arena.allocate(abi::CHUNKS, FIRST_STEP)?;
+        arena.write_header(options, soft_limit);
         arena.write_caches(&options.caches);
         Ok(arena)
     }
 
-    fn write_header(&self, options: &Options, soft_limit: u64, first_step: u64) {
+    fn write_header(&self, options: &Options, soft_limit: u64) {
         let bits = [(options.sites, flags::SITES), (options.fold, flags::FOLD), (!options.roots.is_empty(), flags::ROOTS)];
         let flags = bits.iter().filter(|(given, _)| *given).fold(0, |all, (_, bit)| all | bit);
         self.u32_at(header::VERSION).store(abi::LAYOUT_VERSION, Ordering::Relaxed);
         self.u64_at(header::TOP).store(abi::CHUNKS, Ordering::Relaxed);
-        self.u64_at(header::LIMIT).store(abi::CHUNKS + first_step - abi::RESERVE, Ordering::Relaxed);
+        self.u64_at(header::LIMIT).store(abi::CHUNKS + FIRST_STEP - abi::RESERVE, Ordering::Relaxed);
         self.u64_at(header::SOFT_LIMIT).store(soft_limit, Ordering::Relaxed);
         self.u32_at(header::FLAGS).store(flags, Ordering::Relaxed);
         self.u32_at(header::DEPTH).store(options.depth, Ordering::Relaxed);
@@ -237,8 +240,21 @@ impl Arena {
             return false;
         }
         let wanted = (ready.chunks + STEP).max(top + abi::RESERVE).min(self.reserved);
+        top + abi::RESERVE <= wanted && self.make_ready(&mut ready, wanted, Arena::populate)
+    }
+
+    /// Makes usable what an ordinary start takes. What cannot be, [`Arena::grow`] will be asked for again.
+    pub fn prepare(&self) {
+        let mut ready = crate::lock(&self.ready);
+        if ready.chunks < self.start {
+            self.make_ready(&mut ready, self.start, Arena::allocate);
+        }
+    }
+
+    /// Makes the chunks up to there usable.
+    fn make_ready(&self, ready: &mut Ready, wanted: u64, take: impl Fn(&Arena, u64, u64) -> io::Result<()>) -> bool {
         let length = wanted - ready.chunks;
-        if top + abi::RESERVE > wanted || !self.extend(&mut ready, |ready| ready.chunks, length, Arena::populate) {
+        if !self.extend(ready, |ready| ready.chunks, length, take) {
             return false;
         }
         ready.chunks = wanted;

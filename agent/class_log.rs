@@ -10,6 +10,9 @@ use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
+/// Bytes of the file that are the log's before they are written: the classes of a program that does next to nothing.
+const START: i64 = 2 << 20;
+
 /// The log.
 pub struct ClassLog(Mutex<Store>);
 
@@ -25,6 +28,19 @@ impl ClassLog {
             Some(file) => Store::File { file, length: 0 },
             None => Store::Memory(Vec::new()),
         }))
+    }
+
+    /// Takes room for the classes of an ordinary start: the kernel is slower to give memory than to write there. Without it, the file grows as
+    /// it is written.
+    pub fn prepare(&self) {
+        let file = match &*crate::lock(&self.0) {
+            Store::File { file, .. } => file.try_clone(),
+            Store::Memory(_) => return,
+        };
+        if let Ok(file) = file {
+            // SAFETY: plain system call on our own file; its size, which says how much is written, stays.
+            unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, START) };
+        }
     }
 
     /// Appends a record.

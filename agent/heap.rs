@@ -6,9 +6,10 @@
 //! Small blocks are dlmalloc's. Large ones, of which a profile that is written has some, are mappings of their own: they grow without being
 //! copied, are cleared by the kernel where they are touched, and are the kernel's again when they are freed.
 
-use dlmalloc::GlobalDlmalloc;
+use dlmalloc::Dlmalloc;
 use std::alloc::{GlobalAlloc, Layout};
 use std::ptr::null_mut;
+use std::sync::{Mutex, MutexGuard};
 
 /// The smallest block with a mapping of its own.
 const LARGE: usize = 256 << 10;
@@ -18,8 +19,16 @@ const HUGE: usize = 8 << 20;
 /// Mappings begin at multiples of this.
 pub const PAGE: usize = 4096;
 
+/// The small blocks. The crate's own lock sends a thread to sleep at once; this one is worth waiting for, as a block is found in less time than a thread
+/// falls asleep, and at the start two of the agent's threads are at it all the time.
+static SMALL: Mutex<Dlmalloc> = Mutex::new(Dlmalloc::new());
+
 /// The heap.
 pub struct Own;
+
+fn small() -> MutexGuard<'static, Dlmalloc> {
+    crate::lock(&SMALL)
+}
 
 fn is_large(layout: Layout) -> bool {
     layout.size() >= LARGE && layout.align() <= PAGE
@@ -65,7 +74,7 @@ unsafe impl GlobalAlloc for Own {
             return advise(map(layout.size()), layout.size());
         }
         // SAFETY: the caller's promise.
-        unsafe { GlobalDlmalloc.alloc(layout) }
+        unsafe { small().malloc(layout.size(), layout.align()) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -73,7 +82,7 @@ unsafe impl GlobalAlloc for Own {
             return advise(map(layout.size()), layout.size());
         }
         // SAFETY: the caller's promise.
-        unsafe { GlobalDlmalloc.alloc_zeroed(layout) }
+        unsafe { small().calloc(layout.size(), layout.align()) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
@@ -82,7 +91,7 @@ unsafe impl GlobalAlloc for Own {
             if is_large(layout) {
                 libc::munmap(memory.cast(), layout.size());
             } else {
-                GlobalDlmalloc.dealloc(memory, layout);
+                small().free(memory, layout.size(), layout.align());
             }
         }
     }
@@ -93,7 +102,7 @@ unsafe impl GlobalAlloc for Own {
         // SAFETY: as above.
         unsafe {
             match (is_large(layout), is_large(new)) {
-                (false, false) => GlobalDlmalloc.realloc(memory, layout, size),
+                (false, false) => small().realloc(memory, layout.size(), layout.align(), size),
                 (true, true) => {
                     let moved = libc::mremap(memory.cast(), layout.size(), size, libc::MREMAP_MAYMOVE);
                     if moved == libc::MAP_FAILED { null_mut() } else { advise(moved.cast(), size) }

@@ -321,7 +321,7 @@ fn begin(
     for flags::Missing(what) in flags::set(vm, feature, !agent.options.caches.is_empty())? {
         agent.log.append(&Entry::Warning(&what));
     }
-    room::begin(&agent.arena);
+    room::begin(&agent.arena, &agent.log);
     weave_ahead(jvmti, feature);
     Ok(())
 }

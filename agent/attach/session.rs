@@ -143,6 +143,7 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         let (arena, log) = (Arc::new(arena), Arc::new(log));
         log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
         let contexts = Contexts::Slots(slots);
+        arena.prepare();
         arena.expose();
         slots.begin(arena.base());
         let classes = crate::runtime_classes(&arena, contexts, &options, feature).ok_or(crate::FOREIGN)?;
