@@ -1,11 +1,14 @@
-//! Classes full of what javac does not write: every context of each is counted as the oracle counts it, and cprof changes neither what they print nor
-//! what the verifier says.
+//! Classes full of what javac does not write: every context of each is counted as the oracle counts it, from the start and in a JVM that cprof comes to,
+//! and cprof changes neither what they print nor what the verifier says.
 
+use cprof_tests::attach::Running;
 use cprof_tests::compare::{self, Outcome};
 use cprof_tests::program::Program;
-use cprof_tests::run::{self, Bench, Mode};
+use cprof_tests::run::{self, Bench, Mode, Report};
+use cprof_tests::tree::Tree;
 use cprof_tests::{OrFail, build, random};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 
 /// Has the compilers compile what has been called some times.
 const SOON: &[&str] = &[
@@ -44,14 +47,19 @@ fn random_classes_are_counted_as_the_oracle_counts_them() {
     compared.assert();
 }
 
+/// The JDKs with the random classes of a directory.
+fn with_classes(benches: &[Bench], directory: &Path) -> Vec<Bench> {
+    let built = |bench: &Bench| random::built(&bench.built, &benches[0].jdk, directory);
+    benches.iter().map(|bench| Bench { built: built(bench), ..bench.clone() }).collect()
+}
+
 /// Compares the classes of some seeds. Where anything differs they are kept, those of each seed by itself if it differs then, too: where a JVM ends, the
 /// seeds behind are not run.
 fn compare(benches: &[Bench], seeds: &[u64]) -> Outcome {
     let directory = build::fresh(&format!("random-{}-{}", seeds[0], seeds.len()));
     println!("seeds {seeds:?}, classes in {}", directory.display());
     let programs: Vec<Program> = seeds.iter().map(|&seed| random::write(seed, &directory)).collect();
-    let with_classes = |bench: &Bench| Bench { built: random::built(&bench.built, &benches[0].jdk, &directory), ..bench.clone() };
-    let ours: Vec<Bench> = benches.iter().map(with_classes).collect();
+    let ours = with_classes(benches, &directory);
     // A JVM that crashes, or refuses the classes, leaves nothing to compare; other seeds are compared all the same.
     let compared = catch_unwind(AssertUnwindSafe(|| compare::in_modes(&ours, MODES, |_| programs.clone())));
     let outcome = compared.unwrap_or_else(|_| Outcome { failures: vec![format!("seeds {seeds:?}")], contexts: 0, cases: 1 });
@@ -64,4 +72,90 @@ fn compare(benches: &[Bench], seeds: &[u64]) -> Outcome {
     }
     std::fs::remove_dir_all(&directory).or_fail(directory.display());
     outcome
+}
+
+/// A JVM that runs classes when it is asked to.
+struct Turns<'t> {
+    running: Running,
+    names: &'t [String],
+}
+
+impl<'t> Turns<'t> {
+    /// Starts it, with cprof in it if there are `options`.
+    fn start(bench: &Bench, options: Option<&str>, names: &'t [String], directory: &Path) -> Turns<'t> {
+        // The agent sees to it itself, once it is there.
+        let mut java = bench.java(&[SOON, &["-XX:-OmitStackTraceInFastThrow"]].concat());
+        if let Some(options) = options {
+            java.arg(format!("-agentpath:{}=quiet,{options}", build::agent().display()));
+        }
+        java.args(["-cp", &bench.built.class_path, "RandomRun"]);
+        Turns { running: Running::start(java, directory), names }
+    }
+
+    /// Before cprof comes half of the classes have run; of the others some are verified, as their subclasses were, and none is initialised.
+    fn before(&mut self) -> Vec<String> {
+        let half = &self.names[..self.names.len() / 2];
+        half.iter().map(|name| self.running.ask(name)).collect()
+    }
+
+    /// All classes, called by `again`.
+    fn again(&mut self) -> Vec<String> {
+        self.names.iter().map(|name| self.running.ask(&format!("{name} again"))).collect()
+    }
+
+    fn command(&mut self, text: &str) {
+        let answer = self.running.command(text);
+        assert_eq!(answer.get("error"), None, "{text}: {answer:?}");
+    }
+
+    fn end(self) {
+        assert_eq!(self.running.end(), (String::new(), String::new()));
+    }
+}
+
+/// Comes to a JVM, leaves it, comes again with other options, and leaves. The second time is compared with nothing, as no launch has such a past, but
+/// it counts the same calls.
+#[test]
+fn random_classes_are_counted_in_a_jvm_that_runs_as_in_one_that_was_started_with_cprof() {
+    let seeds = seeds();
+    let directory = build::fresh("random-attached");
+    seeds.iter().for_each(|&seed| drop(random::write(seed, &directory)));
+    let names: Vec<String> = seeds.iter().map(|seed| format!("Random{seed}")).collect();
+    let roots: String = names.iter().map(|name| format!("root={name}.again,")).collect();
+    let out = |name: &str, bench: &Bench| -> (PathBuf, String) {
+        let out = directory.join(format!("{name}-{}.cprof", bench.jdk.feature));
+        let option = format!("{roots}out={}", out.display());
+        (out, option)
+    };
+    for bench in &with_classes(&run::benches(), &directory) {
+        let mut plain = Turns::start(bench, None, &names, &directory);
+        let printed = [plain.before(), plain.again(), plain.again(), plain.again()];
+        plain.end();
+
+        let (file, options) = out("launched", bench);
+        let mut launched = Turns::start(bench, Some(&options), &names, &directory);
+        assert_eq!(launched.before(), printed[0]);
+        assert_eq!(launched.again(), printed[1]);
+        launched.end();
+        let launched = Report::read(&file).tree;
+
+        let mut attached = Turns::start(bench, None, &names, &directory);
+        assert_eq!(attached.before(), printed[0]);
+        let (file, options) = out("attached", bench);
+        attached.command(&options);
+        assert_eq!(attached.again(), printed[1]);
+        attached.command("command=detach");
+        let first: Tree = Report::read(&file).tree;
+        assert_eq!(first.difference("attached", &launched, "launched"), None, "JDK {}", bench.jdk.feature);
+        assert_eq!(attached.again(), printed[2]);
+        let (file, options) = out("attached-again", bench);
+        attached.command(&format!("{options},sites=on,cache=2k/8"));
+        assert_eq!(attached.again(), printed[3]);
+        attached.command("command=detach");
+        attached.end();
+        let counted = |tree: &Tree| names.iter().map(|name| tree.of_method(&format!("{name}.again()I")).calls).sum::<u64>();
+        let second = Report::read(&file).tree;
+        assert_eq!([&launched, &first, &second].map(counted), [names.len() as u64; 3], "JDK {}", bench.jdk.feature);
+    }
+    std::fs::remove_dir_all(&directory).or_fail(directory.display());
 }
