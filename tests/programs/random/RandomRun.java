@@ -2,12 +2,18 @@
 // not-run
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.lang.invoke.CallSite;
+import java.lang.invoke.ConstantCallSite;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 
 public class RandomRun {
     /** How many calls may still lead to others. */
     public static int fuel;
     public static final Throwable failure = new Failure("made before");
     public static final Error error = new Error("made before");
+    /** Where they were made is looked up now: when an agent has come, that method's lines are not known any more. */
+    private static final int made = failure.getStackTrace().length + error.getStackTrace().length;
     private static final Throwable[] caught = new Throwable[100_000];
     private static int count;
 
@@ -41,6 +47,24 @@ public class RandomRun {
     public static int odd(int number) {
         if ((number & 1) == 0) throw (Failure) failure;
         return number;
+    }
+
+    /** Links a call site, if its name is not that of a failure. */
+    public static CallSite site(MethodHandles.Lookup lookup, String name, MethodType type) throws Exception {
+        fail(name);
+        return new ConstantCallSite(lookup.findStatic(RandomRun.class, name, type));
+    }
+
+    /** Computes a constant, if its name is not that of a failure. */
+    public static Object constant(MethodHandles.Lookup lookup, String name, Class<?> type) {
+        fail(name);
+        if (type == int.class) return 5;
+        return 5L;
+    }
+
+    private static void fail(String name) {
+        if (name.equals("fails")) throw (Failure) failure;
+        if (name.equals("breaks")) throw error;
     }
 
     /** Something has come to the driver. It is looked at when everything is over, as that is no part of what is measured. */

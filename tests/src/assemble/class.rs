@@ -79,9 +79,26 @@ impl Pool {
         self.refers(8, &[text])
     }
 
+    /// A `MethodType`.
+    pub fn method_type(&mut self, descriptor: &str) -> u16 {
+        let descriptor = self.utf8(descriptor);
+        self.refers(16, &[descriptor])
+    }
+
+    /// A handle of a static method of a class.
+    fn static_handle(&mut self, class: &str, name: &str, descriptor: &str) -> u16 {
+        const REF_INVOKE_STATIC: u8 = 6;
+        let [high, low] = self.method(class, name, descriptor).to_be_bytes();
+        self.value(15, &[REF_INVOKE_STATIC, high, low], 1)
+    }
+
+    fn name_and_type(&mut self, name: &str, descriptor: &str) -> u16 {
+        let (name, descriptor) = (self.utf8(name), self.utf8(descriptor));
+        self.refers(12, &[name, descriptor])
+    }
+
     fn member(&mut self, tag: u8, class: &str, name: &str, descriptor: &str) -> u16 {
-        let (class, name, descriptor) = (self.class(class), self.utf8(name), self.utf8(descriptor));
-        let name_and_type = self.refers(12, &[name, descriptor]);
+        let (class, name_and_type) = (self.class(class), self.name_and_type(name, descriptor));
         self.refers(tag, &[class, name_and_type])
     }
 
@@ -114,6 +131,8 @@ pub struct Class {
     fields: Vec<[u16; 3]>,
     methods: Vec<u8>,
     method_count: u16,
+    /// Handles of bootstrap methods; none of them takes arguments of its own.
+    bootstraps: Vec<u16>,
 }
 
 impl Class {
@@ -132,6 +151,7 @@ impl Class {
             fields: Vec::new(),
             methods: Vec::new(),
             method_count: 0,
+            bootstraps: Vec::new(),
         }
     }
 
@@ -159,8 +179,33 @@ impl Class {
         self.method_count += 1;
     }
 
+    /// A call site that a static method of another class links.
+    pub fn call_site(&mut self, bootstrap: [&str; 2], name: &str, descriptor: &str) -> u16 {
+        let made =
+            "(Ljava/lang/invoke/MethodHandles$Lookup;Ljava/lang/String;Ljava/lang/invoke/MethodType;)Ljava/lang/invoke/CallSite;";
+        self.dynamic(18, bootstrap, made, name, descriptor)
+    }
+
+    /// A constant that a static method of another class computes.
+    pub fn dynamic_constant(&mut self, bootstrap: [&str; 2], name: &str, descriptor: &str) -> u16 {
+        let made = "(Ljava/lang/invoke/MethodHandles$Lookup;Ljava/lang/String;Ljava/lang/Class;)Ljava/lang/Object;";
+        self.dynamic(17, bootstrap, made, name, descriptor)
+    }
+
+    fn dynamic(&mut self, tag: u8, bootstrap: [&str; 2], made: &str, name: &str, descriptor: &str) -> u16 {
+        let handle = self.pool.static_handle(bootstrap[0], bootstrap[1], made);
+        let known = self.bootstraps.iter().position(|&other| other == handle);
+        let number = known.unwrap_or_else(|| {
+            self.bootstraps.push(handle);
+            self.bootstraps.len() - 1
+        });
+        let name_and_type = self.pool.name_and_type(name, descriptor);
+        self.pool.refers(tag, &[number as u16, name_and_type])
+    }
+
     /// Its bytes.
-    pub fn finish(self) -> Vec<u8> {
+    pub fn finish(mut self) -> Vec<u8> {
+        let attribute = (!self.bootstraps.is_empty()).then(|| self.pool.utf8("BootstrapMethods"));
         let mut out = 0xCAFE_BABEu32.to_be_bytes().to_vec();
         let mut put = |parts: &[u16], bytes: &[u8]| {
             parts.iter().for_each(|u| out.extend(u.to_be_bytes()));
@@ -172,7 +217,15 @@ impl Class {
         put(&[self.fields.len() as u16], &[]);
         self.fields.iter().for_each(|&[access, name, descriptor]| put(&[access, name, descriptor, 0], &[]));
         put(&[self.method_count], &self.methods);
-        put(&[0], &[]); // attributes of the class
+        // Attributes of the class.
+        put(&[u16::from(attribute.is_some())], &[]);
+        if let Some(name) = attribute {
+            let arguments = 0;
+            let length = 2 + 4 * self.bootstraps.len() as u32;
+            put(&[name], &length.to_be_bytes());
+            put(&[self.bootstraps.len() as u16], &[]);
+            self.bootstraps.iter().for_each(|&handle| put(&[handle, arguments], &[]));
+        }
         out
     }
 }

@@ -86,6 +86,7 @@ pub const INVOKEVIRTUAL: u8 = 0xb6;
 pub const INVOKESPECIAL: u8 = 0xb7;
 pub const INVOKESTATIC: u8 = 0xb8;
 pub const INVOKEINTERFACE: u8 = 0xb9;
+pub const INVOKEDYNAMIC: u8 = 0xba;
 pub const NEW: u8 = 0xbb;
 pub const NEWARRAY: u8 = 0xbc;
 pub const ARRAYLENGTH: u8 = 0xbe;

@@ -15,9 +15,9 @@ const CALLS: i32 = 20;
 
 /// The class files of a seed: names and bytes. The first has `main`, and `measured`, which calls every method; with an argument, `main` calls it by
 /// `again`.
-pub fn classes(seed: u64) -> Vec<(String, Vec<u8>)> {
+pub fn classes(seed: u64, links: bool) -> Vec<(String, Vec<u8>)> {
     let mut random = Random::new(seed);
-    let plan = Plan::new(seed, &mut random);
+    let plan = Plan::new(seed, links, &mut random);
     let mut files = vec![(plan.driver.clone(), driver(&plan, &mut random))];
     for class in 0..plan.classes.len() {
         files.push((plan.classes[class].name.to_string(), random_class(&plan, class, &mut random)));

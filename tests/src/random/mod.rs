@@ -4,11 +4,12 @@
 //! - [`types`]: what is in locals and on the stack
 //! - [`typed`]: instructions that know what they do to it
 //! - [`plan`]: which classes and methods there are
-//! - [`method`], [`blocks`], [`statements`], [`nested`]: the code of a method
+//! - [`method`], [`blocks`], [`statements`], [`nested`], [`linked`]: the code of a method
 //! - [`class`]: class files, and the one that runs the others
 
 mod blocks;
 mod class;
+mod linked;
 mod method;
 mod nested;
 mod plan;
@@ -26,9 +27,10 @@ use crate::jdk::Jdk;
 use crate::program::Program;
 use std::path::Path;
 
-/// Writes the classes of a seed into a directory; answers the program that they are.
-pub fn write(seed: u64, directory: &Path) -> Program {
-    let files = classes(seed);
+/// Writes the classes of a seed into a directory; answers the program that they are. `links`: with constants and call sites that the JVM links when they
+/// are executed.
+pub fn write(seed: u64, links: bool, directory: &Path) -> Program {
+    let files = classes(seed, links);
     for (name, bytes) in &files {
         let path = directory.join(format!("{name}.class"));
         std::fs::write(&path, bytes).or_fail(path.display());

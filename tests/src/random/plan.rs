@@ -82,6 +82,8 @@ pub struct Plan {
     pub methods: Vec<Declared>,
     /// A class whose initialiser fails.
     pub failing: Rc<str>,
+    /// Whether there are constants and call sites that are linked when they are executed.
+    pub links: bool,
 }
 
 /// Versions of class files, and whether they have stack maps: of 50 they may.
@@ -96,7 +98,7 @@ const INTERFACE: usize = 2;
 
 impl Plan {
     /// What there is for a seed.
-    pub fn new(seed: u64, random: &mut Random) -> Plan {
+    pub fn new(seed: u64, links: bool, random: &mut Random) -> Plan {
         let name = |suffix: &str| -> Rc<str> { format!("Random{seed}{suffix}").into() };
         let mut class = |name: Rc<str>, parent: &str, versions: &[(u16, bool)], is_interface| {
             let &(version, maps) = random.pick(versions);
@@ -108,7 +110,7 @@ impl Plan {
             class(name("B"), &name("A"), &VERSIONS, false),
             class(name("I"), known::OBJECT, &VERSIONS[DEFAULTS..], true),
         ];
-        let mut plan = Plan { driver: format!("Random{seed}"), classes, methods: Vec::new(), failing: name("F") };
+        let mut plan = Plan { driver: format!("Random{seed}"), classes, methods: Vec::new(), failing: name("F"), links };
         // Those of the subclass come first: its constructors call those of class 0.
         for (class, count) in [(SUBCLASS, 4), (FIELDS, 8), (INTERFACE, 2)] {
             for _ in 0..count {

@@ -8,7 +8,7 @@ use crate::assemble::op::*;
 
 /// The first kinds of statements throw nothing.
 const QUIET: usize = 18;
-const ALL: usize = 43;
+const ALL: usize = 44;
 
 impl Method<'_> {
     /// Up to `most` of them, with marks between.
@@ -235,6 +235,7 @@ impl Method<'_> {
                 self.out.join(go_on, state);
             }
             42 if depth == 0 && self.random.percent(8) => self.long_way(),
+            43 if self.plan.links && self.random.percent(60) => self.linked(),
             _ => {}
         }
     }

@@ -58,7 +58,7 @@ fn with_classes(benches: &[Bench], directory: &Path) -> Vec<Bench> {
 fn compare(benches: &[Bench], seeds: &[u64]) -> Outcome {
     let directory = build::fresh(&format!("random-{}-{}", seeds[0], seeds.len()));
     println!("seeds {seeds:?}, classes in {}", directory.display());
-    let programs: Vec<Program> = seeds.iter().map(|&seed| random::write(seed, &directory)).collect();
+    let programs: Vec<Program> = seeds.iter().map(|&seed| random::write(seed, true, &directory)).collect();
     let ours = with_classes(benches, &directory);
     // A JVM that crashes, or refuses the classes, leaves nothing to compare; other seeds are compared all the same.
     let compared = catch_unwind(AssertUnwindSafe(|| compare::in_modes(&ours, MODES, |_| programs.clone())));
@@ -114,12 +114,12 @@ impl<'t> Turns<'t> {
 }
 
 /// Comes to a JVM, leaves it, comes again with other options, and leaves. The second time is compared with nothing, as no launch has such a past, but
-/// it counts the same calls.
+/// it counts the same calls. What HotSpot links again after attaching is not among the classes' code.
 #[test]
 fn random_classes_are_counted_in_a_jvm_that_runs_as_in_one_that_was_started_with_cprof() {
     let seeds = seeds();
     let directory = build::fresh("random-attached");
-    seeds.iter().for_each(|&seed| drop(random::write(seed, &directory)));
+    seeds.iter().for_each(|&seed| drop(random::write(seed, false, &directory)));
     let names: Vec<String> = seeds.iter().map(|seed| format!("Random{seed}")).collect();
     let roots: String = names.iter().map(|name| format!("root={name}.again,")).collect();
     let out = |name: &str, bench: &Bench| -> (PathBuf, String) {
