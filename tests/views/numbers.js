@@ -1,6 +1,9 @@
 // The numbers on the page are those of `cprof report`.
 'use strict';
 
+const fs = require('fs');
+const path = require('path');
+const vm = require('vm');
 const { test, report, assert } = require('./browser');
 const { choose, totals, saved, text } = require('./steps');
 
@@ -69,4 +72,41 @@ test('a comparison has both profiles\' numbers', 'diff.html', async (page) => {
   assert.equal(sum('change'), after.totals.cycles - before.totals.cycles);
   const names = (of) => of.methods.map((m) => `${m.class}.${m.method}${m.descriptor}${m.native}`);
   assert.equal(rows.length, new Set(names(after).concat(names(before))).size);
+});
+
+test('callees that call each other are not counted twice', 'threads.html', async () => {
+  // The page's scripts are a module, which nobody can look into; this one needs no page to add up.
+  const source = fs.readFileSync(path.join(__dirname, '../../views/assets/method.js'), 'utf8');
+  const Method = vm.runInThisContext(`(() => { ${source}; return Method; })()`);
+  // Methods 1 and 2 call each other, and each turn costs 1; the first calls method 3 as well, which calls 2 again.
+  const depth = 100;
+  const symbol = [0];
+  const parent = [0];
+  for (let i = 1; i <= depth; i += 1) {
+    symbol.push(i % 2 === 1 ? 1 : 2);
+    parent.push(i - 1);
+  }
+  symbol.push(3, 2);
+  parent.push(1, depth + 1);
+  const count = symbol.length;
+  const end = symbol.map((_, i) => i + 1);
+  const total = symbol.map(() => 1);
+  for (let i = count - 1; i > 0; i -= 1) {
+    end[parent[i]] = Math.max(end[parent[i]], end[i]);
+    total[parent[i]] += total[i];
+  }
+  const ones = symbol.map(() => 1);
+  const view = { model: { symbol, parent, end, count }, own: ones, total, calls: ones, exits: ones };
+  const around = (of) => {
+    const { callers, callees, total: whole } = Method.prototype.around.call({ view }, of);
+    return { whole, callers: [...callers], callees: [...callees] };
+  };
+  assert.deepEqual(around(1), { whole: 102, callers: [[0, 102]], callees: [[2, 99], [3, 2]] });
+  assert.deepEqual(around(2), { whole: 100, callers: [[1, 99], [3, 1]], callees: [[1, 98]] });
+});
+
+test('no column is saved twice', 'threads.html', async (page) => {
+  await choose(page, 'metric', 'calls');
+  const [row] = await saved(page);
+  assert.deepEqual(Object.keys(row).sort(), ['calls', 'calls_total', 'class', 'descriptor', 'exits', 'method']);
 });

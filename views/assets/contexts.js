@@ -50,18 +50,7 @@ class Contexts {
   }
 
   fill(current) {
-    this.rows = [];
-    const open = [this.callees(0).reverse()];
-    while (open.length > 0) {
-      const rest = open[open.length - 1];
-      const next = rest.pop();
-      if (next === undefined) {
-        open.pop();
-      } else {
-        this.rows.push(next);
-        open.push(this.opened.has(next) ? this.callees(next).reverse() : []);
-      }
-    }
+    this.rows = this.visibleBelow(0);
     this.list.reset(this.rows.length, current);
   }
 

@@ -3,8 +3,8 @@
 const ROW = 24;
 
 /**
- * Rows of equal height within a scrolling element. `render(index, row)` fills an empty row; `select(index)` is called when one is
- * chosen. The list has the focus, its rows are named by aria-activedescendant.
+ * Rows of equal height within a scrolling element. `render(index, row)` fills an empty row, `key` takes the keys that the list itself does not know.
+ * The list has the focus, its rows are named by aria-activedescendant.
  */
 class List {
   constructor(holder, { render, key, role }) {

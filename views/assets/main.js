@@ -35,11 +35,11 @@ class Page {
     const metric = byId('metric');
     meta.metrics.forEach((m, i) => option(metric, i, m.name.replaceAll('_', ' ')));
     metric.value = this.metric;
-    metric.addEventListener('change', () => { this.metric = Number(metric.value); this.update(); });
+    metric.addEventListener('change', () => { this.metric = Number(metric.value); this.update().catch(failed); });
     const thread = byId('thread');
     option(thread, -1, 'all');
     meta.threads.forEach((t, i) => option(thread, i, t.threads > 1 ? `${t.label} (${thousands(t.threads)})` : t.label));
-    thread.addEventListener('change', () => { this.thread = Number(thread.value); this.update(); });
+    thread.addEventListener('change', () => { this.thread = Number(thread.value); this.update().catch(failed); });
     const search = byId('search');
     let waiting = 0;
     search.addEventListener('input', () => {
@@ -120,7 +120,7 @@ class Page {
     this.views[this.tab].setView(this.view);
   }
 
-  async totals() {
+  totals() {
     const { model, view } = this;
     const list = byId('totals');
     const sums = { calls: 0, natives: 0, exits: 0, bytecodes: 0, contexts: 0 };
@@ -211,8 +211,16 @@ class Page {
   }
 }
 
-async function main() {
+/** Says that what was asked for cannot be shown. */
+function failed(error) {
   const problem = byId('problem');
+  problem.hidden = false;
+  problem.textContent = `This page cannot be shown: ${error.message}`;
+  document.body.removeAttribute('aria-busy');
+  throw error;
+}
+
+async function main() {
   try {
     if (typeof DecompressionStream === 'undefined') {
       throw new Error('this browser is too old: it has no DecompressionStream (Chrome 80, Firefox 113, Safari 16.4 have)');
@@ -222,9 +230,7 @@ async function main() {
     document.body.dataset.ready = 'yes';
     performance.mark('cprof-ready');
   } catch (error) {
-    problem.hidden = false;
-    problem.textContent = `This page cannot be shown: ${error.message}`;
-    throw error;
+    failed(error);
   }
 }
 

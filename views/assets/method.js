@@ -21,7 +21,11 @@ class Method {
     document.body.classList.remove('with-method');
   }
 
-  async show(symbol) {
+  show(symbol) {
+    this.fill(symbol).catch(failed);
+  }
+
+  async fill(symbol) {
     this.symbol = symbol;
     const { view } = this;
     const { model } = view;
@@ -56,17 +60,22 @@ class Method {
     const callees = new Map();
     const add = (map, key, cost) => map.set(key, (map.get(key) || 0) + cost);
     let coveredUntil = 0;
+    // By callee: where the last that was added ends. Those within it are in its cost.
+    const added = new Map();
     for (let i = 1; i < model.count; i += 1) {
-      if (model.symbol[i] !== symbol) continue;
-      result.own += own[i];
-      result.calls += calls[i];
-      result.exits += exits[i];
-      if (i >= coveredUntil) {
+      const callee = model.symbol[i];
+      if (callee === symbol) {
+        result.own += own[i];
+        result.calls += calls[i];
+        result.exits += exits[i];
+        if (i < coveredUntil) continue;
         result.total += total[i];
         coveredUntil = model.end[i];
         add(callers, model.symbol[model.parent[i]], total[i]);
+      } else if (model.symbol[model.parent[i]] === symbol && i >= (added.get(callee) || 0)) {
+        add(callees, callee, total[i]);
+        added.set(callee, model.end[i]);
       }
-      for (let c = i + 1; c < model.end[i]; c = model.end[c]) if (model.symbol[c] !== symbol) add(callees, model.symbol[c], total[c]);
     }
     return { ...result, callers, callees };
   }

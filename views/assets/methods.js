@@ -146,8 +146,11 @@ class Methods {
     const { model, metric } = this.view;
     // Names as they are: they are looked up in what cprof report writes, which has them so.
     const field = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-    const keys = Object.keys(this.numbers);
-    const heads = keys.map((key) => (key === 'own' ? metric.name : key === 'total' ? `${metric.name}_total` : key));
+    const named = { own: metric.name, total: `${metric.name}_total`, callsBefore: 'calls_before' };
+    const head = (key) => named[key] || key;
+    // Calls may be the metric.
+    const keys = Object.keys(this.numbers).filter((key) => key === 'own' || head(key) !== metric.name);
+    const heads = keys.map(head);
     const lines = [['class', 'method', 'descriptor', ...heads].map(field).join(',')];
     for (const s of this.rows) lines.push([...model.names[s].slice(0, 3).map(field), ...keys.map((key) => this.numbers[key][s])].join(','));
     const link = document.createElement('a');
