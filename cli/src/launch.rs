@@ -14,8 +14,9 @@ use cprof_profile::options;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::ffi::{OsStr, OsString};
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,10 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let out = options::with_start(&args.out, now);
     // The agent would find out at the end of the run.
-    output::has_place(Path::new(&out), Path::to_owned)?;
+    let filled = options::out_path(Path::new(&out), 0, now);
+    if !in_directory_of_process(&out) {
+        output::has_place(&filled, Path::to_owned)?;
+    }
     // The agent's own line is replaced by the summary.
     let mut given = agent::Options::quiet();
     given.add("out", &out)?;
@@ -81,6 +85,11 @@ pub fn run(args: &Run) -> Result<ExitCode> {
 /// What can be set from outside so that runs do not differ: everything the program could ask its machine.
 const DETERMINISTIC: [&str; 4] = ["-XX:ActiveProcessorCount=1", "-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US"];
 
+/// Whether the directory of a file to write has the process in its name, which is not known yet.
+fn in_directory_of_process(out: &str) -> bool {
+    Path::new(out).parent().is_some_and(|directory| options::out_path(directory, 0, 0) != options::out_path(directory, 1, 0))
+}
+
 /// Passes a signal on to the JVM.
 fn forward(signal: i32, pid: u32) {
     // Keys on a terminal reach every process in its foreground: the JVM has had this one.
@@ -93,8 +102,10 @@ fn forward(signal: i32, pid: u32) {
 }
 
 fn in_foreground() -> bool {
-    // SAFETY: neither call has memory effects; without a terminal tcgetpgrp answers -1.
-    unsafe { libc::tcgetpgrp(libc::STDIN_FILENO) == libc::getpgrp() }
+    // Standard input may be a file.
+    let Ok(terminal) = File::open("/dev/tty") else { return false };
+    // SAFETY: neither call has memory effects.
+    unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
 }
 
 fn exit_code(status: ExitStatus) -> u8 {

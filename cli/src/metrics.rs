@@ -42,6 +42,13 @@ pub struct Notes(Vec<(String, Vec<String>)>);
 /// So many columns are named in a note.
 const NAMED: usize = 4;
 
+/// Metrics to show unless one is asked for, the one that says most first: cycles with the processor's own method cache, with others, bytecodes.
+pub fn telling(processors: &[OnProcessor]) -> Vec<String> {
+    let (own, others): (Vec<_>, Vec<_>) = processors.iter().partition(|p| p.model.cache() == p.cache);
+    let cycles = own.into_iter().chain(others).map(OnProcessor::column);
+    cycles.chain(["bytecodes".to_owned()]).collect()
+}
+
 impl Notes {
     /// Of several processors.
     pub fn of(processors: &[OnProcessor]) -> Notes {

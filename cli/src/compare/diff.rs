@@ -6,7 +6,7 @@ use crate::args::{By, Diff, Format};
 use crate::report::view::readable;
 use crate::style::Style;
 use crate::table::Table;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use cprof_compare::diff::{Comparison, Fate, Fates, Pair, Row, rank};
 use cprof_profile::names::thousands;
 use cprof_profile::tree::What;
@@ -52,8 +52,8 @@ impl<'a> Report<'a> {
         let metric = match &args.metric {
             Some(name) => loaded.named(&comparison, name)?,
             None => {
-                let cycles = metrics.iter().rev().find(|m| m.before.unit == "cycles");
-                *cycles.unwrap_or(&metrics[2]) // bytecodes, as Sheet says
+                let both = |name: &String| metrics.iter().find(|m| m.before.name == *name);
+                *loaded.telling.iter().find_map(both).context("there are no bytecodes in these profiles")?
             }
         };
         let context_fates = comparison.context_fates();
@@ -199,7 +199,7 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// `before`, `after`, `metric`, `totals`, `methods`, `contexts`, `rows`, `renumbered`, `unclear`, `notes`.
+    /// `before`, `after`, `metric`, `totals`, `methods`, `contexts`, `rows`, `notes`.
     fn json(&self, top: Option<usize>, out: &mut dyn Write) -> Result<()> {
         #[derive(Serialize)]
         struct Total<'a> {

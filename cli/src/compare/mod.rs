@@ -10,7 +10,7 @@ pub use notes::{doubts, recorded_differently};
 pub use overlap::overlap;
 
 use crate::args::{Processors, Two};
-use crate::metrics::{self, Notes, columns};
+use crate::metrics::{self, Notes, columns, telling};
 use crate::progress::Progress;
 use crate::report::view::{Shape, View};
 use anyhow::{Context, Result};
@@ -24,18 +24,20 @@ struct Loaded {
     views: [View; 2],
     metrics: [Vec<Metric>; 2],
     notes: [Notes; 2],
+    /// Metrics that the second may be shown by, the one that says most first.
+    telling: Vec<String>,
 }
 
 impl Loaded {
     fn new(two: &Two, on: &Processors) -> Result<Loaded> {
         let [before, after] = two.parts();
-        let load = |part| -> Result<(View, Vec<Metric>, Notes)> {
+        let load = |part| -> Result<(View, Vec<Metric>, Notes, Vec<String>)> {
             let (view, processors) = metrics::load(part, on, Path::new("-"), Shape::Tree { apart: false })?;
             let columns = columns(&view, &view.tree, &processors);
-            Ok((view, columns, Notes::of(&processors)))
+            Ok((view, columns, Notes::of(&processors), telling(&processors)))
         };
-        let [(first, of_first, about_first), (second, of_second, about_second)] = [load(&before)?, load(&after)?];
-        Ok(Loaded { views: [first, second], metrics: [of_first, of_second], notes: [about_first, about_second] })
+        let [(first, of_first, about_first, _), (second, of_second, about_second, telling)] = [load(&before)?, load(&after)?];
+        Ok(Loaded { views: [first, second], metrics: [of_first, of_second], notes: [about_first, about_second], telling })
     }
 
     fn compare(&self) -> Comparison<'_> {

@@ -22,7 +22,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Signals by which a user ends a command.
 const ENDING: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
@@ -117,6 +117,8 @@ pub fn detach(args: &Detach) -> Result<()> {
     let (out, bytes) = match &args.out {
         Some(out) => {
             let out = out_path(out, &of_recording(args.pid));
+            // To detach cannot be taken back.
+            output::has_place(&out, Path::to_owned)?;
             let bytes = target.fetch("detach", &out)?;
             (out, bytes)
         }
@@ -145,6 +147,7 @@ pub fn of_recording(pid: u32) -> RunFacts {
 
 /// Has the agent write a profile, with the JVM's threads stopped meanwhile. Answers the file's size.
 pub fn exact_snapshot(pid: u32, agent: Option<&str>, out: &Path) -> Result<u64> {
+    output::has_place(out, Path::to_owned)?;
     signals::finish_first(&ENDING)?;
     Target::new(pid, agent)?.fetch("snapshot", out)
 }
@@ -238,10 +241,9 @@ fn wait(time: Duration, signals: &mut Signals, process: &Process) {
             }
         });
         const LOOK: Duration = Duration::from_millis(200);
-        let mut left = time;
-        while !left.is_zero() && interrupted.recv_timeout(left.min(LOOK)).is_err() && process.is_alive() {
-            left = left.saturating_sub(LOOK);
-        }
+        let begin = Instant::now();
+        let left = || time.saturating_sub(begin.elapsed());
+        while !left().is_zero() && interrupted.recv_timeout(left().min(LOOK)).is_err() && process.is_alive() {}
         handle.close();
     });
 }

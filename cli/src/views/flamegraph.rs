@@ -2,7 +2,7 @@
 
 use super::{Loaded, written};
 use crate::args::Flamegraph;
-use crate::metrics::{Notes, columns};
+use crate::metrics::{self, Notes, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::report::view::Shape;
@@ -59,12 +59,13 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
 
 /// The metric that says most of those that both profiles have; if that is not the one that would be shown of `after` alone, says why.
 fn telling(after: &Loaded, before: Option<&Loaded>) -> Result<(Metric, Option<Metric>)> {
-    let names = after.telling();
+    let names = metrics::telling(&after.processors);
     let why = match both(after, before, &names[0]) {
         Err(why) => why,
         found => return found,
     };
-    let Some(name) = names.iter().find(|name| before.is_some_and(|before| before.telling().contains(name))) else {
+    let Some(name) = names.iter().find(|name| before.is_some_and(|before| metrics::telling(&before.processors).contains(name)))
+    else {
         return Err(why);
     };
     output::tell(format_args!("{name} are drawn: {why:#}"));

@@ -4,7 +4,7 @@ use super::code::codes;
 use super::{Loaded, written};
 use crate::args::Html;
 use crate::date::utc;
-use crate::metrics::{Notes, columns};
+use crate::metrics::{self, Notes, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::report::coverage::NO_ROOM;
@@ -35,7 +35,8 @@ pub fn html(args: &Html) -> Result<()> {
     let progress = Progress::start(format!("writing {}", args.out.display()));
     let mut facts = facts(&after, before.as_ref(), args);
     let common = common(&after, before.as_ref(), &mut facts.notes);
-    facts.metric = after.telling().into_iter().find(|name| common.iter().any(|c| c.0 == *name)).unwrap_or_default();
+    facts.metric =
+        metrics::telling(&after.processors).into_iter().find(|name| common.iter().any(|c| c.0 == *name)).unwrap_or_default();
     // Call sites move when code changes: compared contexts are those of the methods' names alone.
     let sites = before.is_none() && after.view.profile.run.sites;
     let mut page = Page::new(sites, common.clone());

@@ -15,7 +15,6 @@ use anyhow::Result;
 use cprof_compare::methods::Methods;
 use cprof_compare::renumbering::Side;
 use cprof_profile::names::thousands;
-use cprof_profile::target::CycleEstimator;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
@@ -40,13 +39,6 @@ impl Loaded {
         let methods = Methods::join(side(&before.view), side(&self.view));
         before.view.symbols.list = methods.renamed(&before.view.symbols, &self.view.symbols);
         Ok(before)
-    }
-
-    /// Metrics to show unless one is asked for, the one that says most first: cycles with the processor's own method cache, with others, bytecodes.
-    fn telling(&self) -> Vec<String> {
-        let (own, others): (Vec<_>, Vec<_>) = self.processors.iter().partition(|p| p.model.cache() == p.cache);
-        let cycles = own.into_iter().chain(others).map(OnProcessor::column);
-        cycles.chain(["bytecodes".to_owned()]).collect()
     }
 
     /// What ran, or the file's name.

@@ -477,3 +477,15 @@ fn recordings_of_other_parts_are_told_apart() {
     assert!(!merge([&part, &other]).contains("different parts"));
     assert_eq!(said(&merged, &part), ["[]", "[]"], "its runs were recorded alike");
 }
+
+#[test]
+fn a_comparison_is_by_the_same_metric_as_reports() {
+    let folder = Folder::new();
+    let (before, after) = (folder.profile("a.cprof", &demo()), folder.profile("b.cprof", &twice()));
+    let metric = |options: &[&str]| {
+        let out = good(&[&["diff", "--format", "json"], options].concat(), &[&before, &after]);
+        serde_json::from_str::<Value>(&out).unwrap()["metric"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(metric(&[]), "bytecodes");
+    assert_eq!(metric(&["--target", "jop", "--cache", "ideal", "--cache", "none"]), "cycles[jop,ideal]");
+}

@@ -160,4 +160,10 @@ fn what_cannot_start_is_explained() {
     assert!(code == Some(2) && message.contains("standard output is the program's"), "{message}");
     let (code, message) = run(&["-o", "none/x.cprof", "--", "./java"], &agent);
     assert!(code == Some(1) && message.contains("cannot write none/x.cprof: none is no directory"), "{message}");
+    // The agent reads %% as a percent sign; which directory %p is, nobody knows yet.
+    std::fs::create_dir(place.0.join("a%b")).unwrap();
+    for out in ["a%%b/x.cprof", "%p/x.cprof"] {
+        let (code, message) = run(&["-o", out, "--", "./java"], &agent);
+        assert!(code == Some(0) && message.contains("no profile was written"), "{message}");
+    }
 }

@@ -371,7 +371,7 @@ impl Scan<'_> {
     fn pending(&mut self, tree: u32) -> Option<()> {
         let at = u64::from(tree) * abi::UNIT;
         let noted = u64::from(self.mem.u32(at + root::PENDING_USED)?);
-        self.capture.lost_calls += noted.saturating_sub(root::PENDING_COUNT);
+        self.capture.lost_calls = self.capture.lost_calls.saturating_add(noted.saturating_sub(root::PENDING_COUNT));
         for entry in 0..noted.min(root::PENDING_COUNT) {
             let entry = at + root::PENDING + 8 * entry;
             let (node, place) = (self.mem.u32(entry)?, self.mem.u32(entry + 4)?);

@@ -375,6 +375,11 @@ fn a_jvm_that_was_stopped_prints_nothing_when_it_goes_on() {
         }
         let attached = attach();
         assert_eq!((attached.code, trigger.exists()), (0, false), "{attached:?}");
+        // What cannot be written is refused before anything is done.
+        for command in [&["detach"][..], &["snapshot", "--exact"]] {
+            let refused = cprof(&[command, &[&pid.to_string(), "-o", "/nowhere/x.cprof"]].concat());
+            assert!(refused.code == 1 && refused.stderr.contains("/nowhere is no directory"), "{refused:?}");
+        }
         assert_eq!(cprof(&["detach", &pid.to_string()]).code, 0);
         let (ending, _) = workers.kill();
         assert!(!ending.stderr.contains("Full thread dump"), "{}", ending.stderr);
