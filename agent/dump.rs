@@ -168,6 +168,16 @@ impl Agent {
         at_stop: impl FnOnce(&Mutex<Stretches>, Capture) -> S,
         then: impl FnOnce(S, &Log) -> T,
     ) -> Result<T, String> {
+        // A reference for each thread, twice.
+        jni.in_frame(|| self.capture_in_frame(jni, at_stop, then))
+    }
+
+    fn capture_in_frame<S, T>(
+        &self,
+        jni: Jni,
+        at_stop: impl FnOnce(&Mutex<Stretches>, Capture) -> S,
+        then: impl FnOnce(S, &Log) -> T,
+    ) -> Result<T, String> {
         // What is copied is not larger than what it is copied from.
         if !memory::has((self.arena.len() + self.log.len()) as usize) {
             return Err(format!("{}, and the profile takes some", memory::NONE));
@@ -181,7 +191,8 @@ impl Agent {
         loop {
             // Not before: a class that is loaded meanwhile may run.
             records = self.log.records();
-            stacks = Frames::new(self, &Log::read(&records)).stacks(jni, &mut stopped, self.contexts, &self.arena);
+            stacks =
+                Frames::new(self, &Log::read(&records)).stacks(jni, &mut stopped, muted.as_ref(), self.contexts, &self.arena);
             // Threads that ran on, to come out of injected code, may have loaded classes and be in them now.
             if self.log.len() == records.len() as u64 {
                 break;

@@ -24,6 +24,13 @@ impl<'a> Muted<'a> {
     }
 }
 
+impl Muted<'_> {
+    /// Where a thread goes on counting, if it is this one.
+    pub fn node_of(&self, thread: jobject) -> Option<u64> {
+        self.jni.same(self.thread, thread).then_some(self.before)
+    }
+}
+
 impl Drop for Muted<'_> {
     fn drop(&mut self) {
         // It worked before. A VM that has no memory now may have some in a moment.

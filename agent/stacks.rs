@@ -5,6 +5,7 @@ use crate::classes::EntryId;
 use crate::contexts::{Contexts, Word};
 use crate::jni::Jni;
 use crate::jvmti::{Capability, FrameInfo, Jvmti, MethodId};
+use crate::muted::Muted;
 use crate::{Agent, contained, faults, lock};
 use cprof_instrument::classfile::ClassFile;
 use cprof_instrument::{WovenMethod, abi};
@@ -267,7 +268,14 @@ impl<'a> Frames<'a> {
     /// What a counter says of a frame is only certain between the program's own instructions: threads that were stopped amid injected code
     /// run on until they are out of it. (Only interpreted code stops there: HotSpot's compilers poll for safepoints at jumps, returns and calls
     /// of the program.)
-    pub fn stacks(&mut self, jni: Jni, stopped: &mut Stopped, contexts: Contexts, arena: &Arena) -> Vec<Stack> {
+    pub fn stacks(
+        &mut self,
+        jni: Jni,
+        stopped: &mut Stopped,
+        muted: Option<&Muted<'_>>,
+        contexts: Contexts,
+        arena: &Arena,
+    ) -> Vec<Stack> {
         let mut stacks = Vec::new();
         let mut patience = Patience { moments: MOMENTS, foreign: HashSet::new(), ran_on: false };
         let mut next = 0;
@@ -290,7 +298,9 @@ impl<'a> Frames<'a> {
             let Some(frames) = self.settled(jni, stopped, thread, &mut patience) else { continue };
             // It may have given its tree back meanwhile.
             let Some(root) = root() else { continue };
-            let current = contexts.get(jni, thread, Word::Node).and_then(|node| current(node, root, arena));
+            let muted = muted.and_then(|muted| muted.node_of(thread));
+            let node = muted.or_else(|| contexts.get(jni, thread, Word::Node));
+            let current = node.and_then(|node| current(node, root, arena));
             let reference = |address: u64| (address.wrapping_sub(arena.base()) / abi::UNIT) as u32;
             stacks.push(Stack { tree: reference(root), current: current.map(reference), frames });
         }

@@ -60,7 +60,11 @@ pub(super) fn place(capture: &mut Capture, mem: &dyn Memory, stacks: &[Stack]) {
         let current = stack.current.and_then(find);
         let (path, lost) = match current.and_then(|current| walk.path_to(current, &stack.frames, mem)) {
             Some(path) => (path, 0),
-            None => walk.path(&stack.frames),
+            None => {
+                let inwards = walk.path(&stack.frames);
+                let outwards = current.filter(|_| inwards.1 > 0).map(|current| walk.outwards(current, &stack.frames, mem));
+                outwards.filter(|(path, _)| path.len() > inwards.0.len()).unwrap_or(inwards)
+            }
         };
         unplaced += lost;
         departures.extend(path.into_iter().map(|(node, bci)| (node, Where { bci, kind: DepartureKind::Active }, 1)));
@@ -132,6 +136,45 @@ impl Walk<'_> {
                 None => lost += 1,
             }
         }
+        (path, lost)
+    }
+
+    /// As [`Walk::path`], from the thread's current context outwards: what is called from a frame without a context has one all the same. Such is the frame of
+    /// a method that another agent has redefined since it was entered, which is not among the frames, or that of a class whose name another one has in
+    /// the class log by now. Where contexts are not those of all callers (`depth=`, `recursion=fold`), that leads nowhere, and few frames are placed.
+    fn outwards(&self, current: u32, frames: &[Frame], mem: &dyn Memory) -> (Path, usize) {
+        let mut contexts: Vec<u32> = self.ancestors(current).collect();
+        contexts.reverse();
+        let what = |context: u32| self.capture.what[context as usize];
+        let mut left: FxHashMap<u32, usize> = FxHashMap::default();
+        contexts.iter().for_each(|&context| *left.entry(what(context)).or_insert(0) += 1);
+        let mut path = Path::new();
+        let mut rest = frames;
+        if let Some((last, callers)) = frames.split_last().filter(|(last, _)| is_leaf(mem, last.method))
+            && let Some(node) = self.step(current, last.method, self.site(callers.last().map(|caller| caller.bci)))
+        {
+            path.push((node, last.bci));
+            rest = callers;
+        }
+        // Frames without a context and contexts without a frame since the last that has both, and before.
+        let (mut frameless, mut contextless, mut lost) = (0, 0, 0);
+        for frame in rest.iter().rev() {
+            if left.get(&frame.method).is_none_or(|&count| count == 0) {
+                contextless += 1;
+                continue;
+            }
+            while let Some(context) = contexts.pop() {
+                *left.entry(what(context)).or_insert(1) -= 1;
+                if what(context) == frame.method {
+                    path.push((context, frame.bci));
+                    break;
+                }
+                frameless += 1;
+            }
+            lost += usize::max(frameless, contextless);
+            (frameless, contextless) = (0, 0);
+        }
+        path.reverse();
         (path, lost)
     }
 

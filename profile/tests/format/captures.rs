@@ -69,6 +69,25 @@ fn frames_from_before_counting_are_passed_over_and_strange_ones_reported() {
 }
 
 #[test]
+fn frames_that_a_frame_without_context_called_have_theirs() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    let [first, second, third] = [(ids[0], 0), (ids[1], 0), (ids[2], 0)];
+    let a = r.arena.node(tree, tree, first.0, 0, &[1]);
+    let b = r.arena.node(tree, a, second.0, 0, &[1]);
+    let c = r.arena.node(tree, b, third.0, 0, &[1]);
+    let strange = (ids[2] + 7, 0);
+    let lost = ["1 active frames have no context; their blocks count whole"];
+    for frames in [&[first, third][..], &[first, strange, third], &[strange, first, strange, third]] {
+        let profile = r.profile(&[stack_in(tree, c, frames)]);
+        assert_eq!(active(&profile), [1, 3], "{frames:?}");
+        assert_eq!(profile.warnings, lost, "{frames:?}");
+    }
+    let profile = r.profile(&[stack_in(tree, c, &[first, second, third])]);
+    assert_eq!((active(&profile), profile.warnings), (vec![1, 2, 3], vec![]));
+}
+
+#[test]
 fn contexts_of_methods_that_the_class_log_lost_are_told_together() {
     let (mut r, ids) = chain();
     let tree = r.arena.tree("main", 0, 1);
