@@ -58,7 +58,7 @@ pub fn check(args: &Check) -> ExitCode {
 
 fn budgets(args: &Check) -> Result<Vec<Budget>> {
     let file = args.budget.display();
-    let bytes = std::fs::read(&args.budget).with_context(|| format!("cannot read the budgets {file}"))?;
+    let bytes = target::read(&args.budget).with_context(|| format!("cannot read the budgets {file}"))?;
     let text = target::text(&file.to_string(), bytes)?;
     budget::parse(&text).map_err(|e| anyhow::anyhow!("{file}:{}:{}: {}", e.at.line, e.at.column, e.reason))
 }

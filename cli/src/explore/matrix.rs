@@ -64,7 +64,7 @@ pub fn read(path: Option<&Path>, simulated: &[CacheSpec]) -> Result<Matrix> {
     let name = path.map_or_else(|| "the default matrix".to_owned(), |path| path.display().to_string());
     let text = match path {
         Some(path) => {
-            let bytes = std::fs::read(path).with_context(|| format!("cannot read the matrix {name}"))?;
+            let bytes = target::read(path).with_context(|| format!("cannot read the matrix {name}"))?;
             target::text(&name, bytes)?
         }
         None => DEFAULT.to_owned(),

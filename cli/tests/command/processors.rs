@@ -234,5 +234,6 @@ fn targets() {
     std::fs::write(&file, "base = \"jop\"\ntitle = \"mine\"\naccuracy = \"coarse\"\n[bytecodes]\nnop = 1\n").unwrap();
     assert!(fails(&["targets", "check", path]).contains(":5:7: nop has no source"));
     std::fs::remove_file(&file).unwrap();
+    assert!(fails(&["targets", "check", "/dev/zero"]).contains("cannot read the target model /dev/zero: it has more than 4 MB"));
     assert!(fails(&["targets", "show", "none"]).contains("there is no target \"none\""));
 }

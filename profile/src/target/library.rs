@@ -85,7 +85,7 @@ impl Library {
             TargetError::new(format!("cannot read the target model {}: {e}", absolute.display()))
         };
         let real = path.canonicalize().map_err(fail)?;
-        let bytes = std::fs::read(&path).map_err(fail)?;
+        let bytes = super::read(&path).map_err(fail)?;
         let shown = if beside.is_none() { path.display().to_string() } else { real.display().to_string() };
         let text = super::text(&shown, bytes)?;
         Ok(Opened { shown, text, path: Some(real) })

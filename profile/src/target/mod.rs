@@ -15,6 +15,9 @@ pub use model::{Accuracy, Model};
 use crate::cache::CacheSpec;
 use cprof_instrument::classfile::instructions::Instruction;
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 use thiserror::Error;
 
 /// A number per bytecode, as for counting them.
@@ -169,6 +172,22 @@ impl Place {
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let (line, column) = (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
         Place { file: file.to_owned(), line, column }
+    }
+}
+
+/// Most bytes of a file that somebody has written.
+const MOST_TEXT: u64 = 4 << 20;
+
+/// The bytes of a file that somebody has written: a model, or one of its like. The agent reads them, too, in a program whose memory is not to be filled.
+///
+/// # Errors
+/// It cannot be read, or has more than 4 MB, as devices have.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_TEXT + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > MOST_TEXT {
+        true => Err(io::Error::other("it has more than 4 MB, so it is something else; name another file")),
+        false => Ok(bytes),
     }
 }
 
