@@ -91,7 +91,7 @@ impl Walk<'_> {
     ///
     /// Frames that were entered while counting was off have no context, even if other threads have been in one of the same name.
     fn path_to(&self, current: u32, frames: &[Frame], mem: &dyn Memory) -> Option<Path> {
-        /// As many places are tried where the tree's depth does not say how many frames were counted.
+        /// So many of the outermost frames may be without a context where the tree's depth does not say how many are.
         const TRIED: usize = 64;
         let leaf = frames.last().is_some_and(|f| is_leaf(mem, f.method));
         let depth = self.ancestors(current).count();
@@ -99,7 +99,9 @@ impl Walk<'_> {
             let path = self.exactly(frames.get(from..end)?)?;
             (path.last().map_or(self.root, |&(node, _)| node) == current).then_some(path)
         };
-        let tries = |end: usize| end.checked_sub(depth).into_iter().chain(0..=end.min(TRIED));
+        // As many as can be: where contexts are not those of all callers (`depth=`, `recursion=fold`, want of room), fewer lead there as well, and where they
+        // are, no other number does.
+        let tries = |end: usize| (0..=end.min(TRIED)).chain(end.checked_sub(depth));
         let published = || tries(frames.len()).find_map(|from| to(from, frames.len()));
         // A leaf method leaves its caller's node as it is, and so has, on its way out, one that is not.
         let unpublished = || {

@@ -180,10 +180,12 @@ fn stacks_follow_folded_recursion() {
     flags(&mut r, 2, 0);
     let tree = r.arena.tree("main", 0, 1);
     let a = r.arena.node(tree, tree, ids[0], 0, &[2]);
-    r.arena.node(tree, a, ids[1], 0, &[2]);
+    let b = r.arena.node(tree, a, ids[1], 0, &[2]);
     let profile = r.profile(&[stack(tree, &[(ids[0], 0), (ids[1], 0), (ids[0], 0), (ids[1], 0)])]);
     assert_eq!(profile.departures.iter().map(|d| (d.node, d.count)).collect::<Vec<_>>(), [(1, 2), (2, 2)]);
     assert!(profile.run.bounded);
+    let known = r.profile(&[stack_in(tree, b, &[(ids[0], 0), (ids[1], 0), (ids[0], 0), (ids[1], 0)])]);
+    assert_eq!(known.departures, profile.departures, "the thread's node is that of the inner frame as of the outer one");
 }
 
 #[test]
@@ -194,9 +196,13 @@ fn stacks_follow_the_depth_limit() {
     let a = r.arena.node(tree, tree, ids[0], 0, &[1]);
     r.arena.node(tree, a, ids[1], 0, &[1]);
     r.arena.node(tree, a, ids[2], 0, &[1]);
-    r.arena.node(tree, a, ids[0], 0, &[1]);
+    let deepest = r.arena.node(tree, a, ids[0], 0, &[1]);
     let profile = r.profile(&[stack(tree, &[(ids[0], 0), (ids[1], 0), (ids[2], 0), (ids[0], 0)])]);
     assert_eq!(active(&profile), [1, 2, 3, 4]);
+    let recursion = [(ids[0], 0); 3];
+    let count = |stack| r.profile(&[stack]).departures.iter().map(|d| (d.node, d.count)).collect::<Vec<_>>();
+    assert_eq!(count(stack(tree, &recursion)), [(1, 1), (4, 2)]);
+    assert_eq!(count(stack_in(tree, deepest, &recursion)), [(1, 1), (4, 2)]);
 }
 
 #[test]
@@ -223,10 +229,13 @@ fn folded_contexts_are_kept_apart_and_found() {
     r.arena.node(tree, tree, ids[0], 0, &[1]);
     let folded = r.arena.marker(tree, kind::OVERFLOW);
     r.arena.node(tree, folded, ids[1], 0, &[4]);
-    let profile = r.profile(&[stack(tree, &[(ids[0], 0), (ids[1], 0)])]);
-    assert_eq!(profile.nodes.method, [special::ROOT, 0, special::FOLDED, 1]);
-    assert_eq!(profile.nodes.parent, [0, 0, 0, 2]);
-    assert_eq!(active(&profile), [1, 3]);
+    let c = r.arena.node(tree, folded, ids[2], 0, &[4]);
+    let frames = [(ids[0], 0), (ids[1], 0), (ids[2], 0)];
+    let profile = r.profile(&[stack(tree, &frames)]);
+    assert_eq!(profile.nodes.method, [special::ROOT, 0, special::FOLDED, 1, 2]);
+    assert_eq!(profile.nodes.parent, [0, 0, 0, 2, 2]);
+    assert_eq!(active(&profile), [1, 3, 4]);
+    assert_eq!(active(&r.profile(&[stack_in(tree, c, &frames)])), [1, 3, 4], "the caller of what is folded, too");
     assert!(profile.run.folded);
 }
 
