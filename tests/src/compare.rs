@@ -2,7 +2,7 @@
 
 use crate::program::Program;
 use crate::run::{self, Bench, MODES, Mode, Report};
-use crate::tree::Tree;
+use crate::tree::{Bound, Tree};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -139,7 +139,8 @@ fn compare(bench: &Bench, group: &[Program], modes: &[&Mode]) -> Outcome {
     assert_eq!(plain.code, run::exit(&group), "{} and others without cprof on {jdk}: {}", group[0].name, plain.stderr);
     let truth = comparable.then(|| bench.oracle(&group, &["-Xint"]));
     for mode in modes {
-        let out = bench.built.results.join(format!("{}-{jdk}.cprof", group[0].name));
+        // Of the mode: another test may be running the same program in others.
+        let out = bench.built.results.join(format!("{}-{jdk}-{}.cprof", group[0].name, mode.name));
         let _ = std::fs::remove_file(&out); // it need not exist
         let names: Vec<&str> = group.iter().map(|program| program.name.as_str()).collect();
         let _comparing = Comparing(format!("{} on {jdk} ({})", names.join(", "), mode.name));
@@ -154,7 +155,8 @@ fn compare(bench: &Bench, group: &[Program], modes: &[&Mode]) -> Outcome {
             }
             let mut contexts = 0;
             if let Some(truth) = &truth {
-                let (truth, counted) = (shown(truth, program, &report), shown(&report.tree, program, &report));
+                let truth = shown(truth, program, &report, mode.bound);
+                let counted = shown(&report.tree, program, &report, Bound::None);
                 contexts = truth.len();
                 problems.extend(truth.difference("oracle", &counted, "cprof"));
                 for e in &program.expectations {
@@ -178,7 +180,7 @@ pub fn certain(tree: &Tree) -> Tree {
 }
 
 /// The part of a tree that is compared.
-fn shown(tree: &Tree, program: &Program, report: &Report) -> Tree {
+fn shown(tree: &Tree, program: &Program, report: &Report, bound: Bound) -> Tree {
     let added = |class: &str, method: &str| {
         let name = method.strip_prefix(class).and_then(|rest| rest.strip_prefix('.')).and_then(|rest| rest.split('(').next());
         name.is_some_and(|name| ADDED.contains(&name))
@@ -186,7 +188,7 @@ fn shown(tree: &Tree, program: &Program, report: &Report) -> Tree {
     let left_out = |method: &str| {
         report.gaps.iter().any(|(name, reason)| name == method || (reason.contains(FLIGHT_RECORDER) && added(name, method)))
     };
-    let tree = tree.below(&program.roots, left_out).without(|method| method.starts_with(BECAUSE_OF_AGENTS));
+    let tree = tree.below(&program.roots, left_out).without(|method| method.starts_with(BECAUSE_OF_AGENTS)).bounded(bound);
     let timing = program.timing.iter().map(String::as_str);
     let uncertain: Vec<&str> = UNCERTAIN.iter().copied().chain(timing).collect();
     tree.cut(|method| uncertain.iter().any(|prefix| method.starts_with(prefix)))

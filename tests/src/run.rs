@@ -4,7 +4,7 @@ use crate::OrFail;
 use crate::build::{self, Built, Libraries};
 use crate::jdk::{self, Jdk};
 use crate::program::{Expectation, Program};
-use crate::tree::{Counts, Tree, stable};
+use crate::tree::{Bound, Counts, Tree, stable};
 use cprof_export::names;
 use cprof_profile::model::special;
 use cprof_profile::tree::Symbol;
@@ -22,14 +22,16 @@ pub struct Mode {
     pub flags: &'static [&'static str],
     /// Further options of the agent, each with a comma before it.
     pub options: &'static str,
+    /// What these make of the tree.
+    pub bound: Bound,
 }
 
 /// The interpreter, C1, both compilers, and both with the program waiting for them, so that short loops reach C2, too.
 pub const MODES: &[Mode] = &[
-    Mode { name: "interpreter", flags: &["-Xint"], options: "" },
-    Mode { name: "C1", flags: &["-XX:TieredStopAtLevel=1"], options: "" },
-    Mode { name: "default", flags: &[], options: "" },
-    Mode { name: "waiting for compilers", flags: &["-Xbatch"], options: "" },
+    Mode { name: "interpreter", flags: &["-Xint"], options: "", bound: Bound::None },
+    Mode { name: "C1", flags: &["-XX:TieredStopAtLevel=1"], options: "", bound: Bound::None },
+    Mode { name: "default", flags: &[], options: "", bound: Bound::None },
+    Mode { name: "waiting for compilers", flags: &["-Xbatch"], options: "", bound: Bound::None },
 ];
 
 /// Flags under which two runs of a program do the same: class data sharing is off under cprof, so it is off always; identity

@@ -44,6 +44,17 @@ struct Node {
     counts: Counts,
 }
 
+/// Which calls have a context of their own: the user's options, written here a second time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// All.
+    None,
+    /// Those down to this depth, below the first (`depth=`); a deeper one is as if its caller so far down had called it.
+    Depth(usize),
+    /// Those of methods that are not active yet (`recursion=fold`); another is as if it were the active one going on.
+    Recursion,
+}
+
 /// A tree; node 0 is its root.
 #[derive(Debug)]
 pub struct Tree {
@@ -115,6 +126,31 @@ impl Tree {
                 }
                 None => None,
             };
+        }
+        out
+    }
+
+    /// With the contexts that there are when some are folded.
+    pub fn bounded(&self, bound: Bound) -> Tree {
+        let mut out = Tree::default();
+        let mut place = vec![0; self.nodes.len()];
+        for (i, node) in self.nodes.iter().enumerate().skip(1) {
+            let mut parent = place[node.parent];
+            match bound {
+                Bound::None => {}
+                Bound::Depth(depth) if out.depth(parent) <= depth => {}
+                Bound::Depth(_) => parent = out.nodes[parent].parent,
+                Bound::Recursion => {
+                    let same = |&at: &usize| out.names[out.nodes[at].name] == self.names[node.name];
+                    let active = out.ancestors(parent).find(same);
+                    if let Some(active) = active {
+                        out.nodes[active].counts.add(node.counts);
+                        place[i] = active;
+                        continue;
+                    }
+                }
+            }
+            place[i] = out.add(parent, &self.names[node.name], node.counts);
         }
         out
     }
@@ -236,13 +272,13 @@ impl Tree {
         Some(format!("{count} contexts differ\n{sizes}\n{}", shown.join("\n")))
     }
 
-    fn depth(&self, mut node: usize) -> usize {
-        let mut depth = 0;
-        while node != 0 {
-            node = self.nodes[node].parent;
-            depth += 1;
-        }
-        depth
+    fn depth(&self, node: usize) -> usize {
+        self.ancestors(node).count()
+    }
+
+    /// A context and its callers, without the root.
+    fn ancestors(&self, node: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(node), |&at| Some(self.nodes[at].parent)).take_while(|&at| at != 0)
     }
 }
 

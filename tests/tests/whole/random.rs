@@ -5,7 +5,7 @@ use cprof_tests::attach::Running;
 use cprof_tests::compare::{self, Outcome};
 use cprof_tests::program::Program;
 use cprof_tests::run::{self, Bench, Mode, Report};
-use cprof_tests::tree::Tree;
+use cprof_tests::tree::{Bound, Tree};
 use cprof_tests::{OrFail, build, random};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -24,9 +24,9 @@ const SOON: &[&str] = &[
 ];
 
 const MODES: &[&Mode] = &[
-    &Mode { name: "interpreter", flags: &["-Xint"], options: "" },
-    &Mode { name: "soon compiled", flags: SOON, options: "" },
-    &Mode { name: "call sites and a cache", flags: &[], options: ",sites=on,cache=2k/8" },
+    &Mode { name: "interpreter", flags: &["-Xint"], options: "", bound: Bound::None },
+    &Mode { name: "soon compiled", flags: SOON, options: "", bound: Bound::None },
+    &Mode { name: "call sites and a cache", flags: &[], options: ",sites=on,cache=2k/8", bound: Bound::None },
 ];
 
 /// Seeds that share a JVM.
