@@ -34,9 +34,9 @@ pub struct Core {
     numbers: HashMap<u32, u32>,
     /// The other caches and their lanes.
     others: Vec<(usize, Box<dyn CacheStrategy>)>,
-    /// Scratch: lookups of the other caches, and where their misses are counted, in [`abi::UNIT`].
+    /// Scratch: lookups of the other caches, and where their misses are counted, in [`abi::UNIT`], if anywhere.
     lookups: Vec<Lookup>,
-    charged: Vec<u64>,
+    charged: Vec<Option<u64>>,
     missed: Vec<bool>,
     /// Places for misses of a cause in a node.
     lanes: u32,
@@ -166,7 +166,8 @@ impl Core {
         self.missed.resize(self.lookups.len(), false);
         for (lane, cache) in &mut self.others {
             cache.lookups(&self.lookups, &mut self.missed);
-            for (&at, _) in self.charged.iter().zip(&self.missed).filter(|(_, missed)| **missed) {
+            let missed = self.charged.iter().zip(&self.missed).filter(|(_, missed)| **missed);
+            for at in missed.filter_map(|(at, _)| *at) {
                 view.increment(at + *lane as u64);
             }
         }
@@ -176,13 +177,10 @@ impl Core {
         let number = self.number(view, node);
         let Some(&Method { id, code_length }) = self.methods.get(number as usize).filter(|m| m.id != 0) else { return };
         let row = if cause == Cause::Return { u64::from(self.lanes) } else { 0 };
-        let misses = match self.misses(view, charged) {
-            // Of a node without counters.
-            0 => abi::JUNK / abi::UNIT + node::COUNTERS / abi::UNIT,
-            misses => u64::from(charged) + u64::from(misses),
-        };
+        let misses = self.misses(view, charged);
         self.lookups.push(Lookup { method: id, code_length, cause });
-        self.charged.push(misses + row);
+        // A node without counters is that of all calls without room.
+        self.charged.push((misses != 0).then(|| u64::from(charged) + u64::from(misses) + row));
     }
 
     /// The number of a node's method.

@@ -11,8 +11,18 @@ fn every_context_is_counted_as_the_oracle_counts_it() {
 }
 
 /// Recursion, exceptions that pass many frames, calls from native code, threads, and frames that are active at the end.
-const BOUNDED: &[&str] =
-    &["DaemonAtExit", "HaltDeep", "HaltRecursive", "Invokes", "Overrides", "Recursion", "Rethrow", "Synchronized", "Threads", "Upcalls"];
+const BOUNDED: &[&str] = &[
+    "DaemonAtExit",
+    "HaltDeep",
+    "HaltRecursive",
+    "Invokes",
+    "Overrides",
+    "Recursion",
+    "Rethrow",
+    "Synchronized",
+    "Threads",
+    "Upcalls",
+];
 
 /// As the bounded trees of Ammons, Ball and Larus (PLDI 1997) and those cut off at a depth.
 const FOLDED: &[&Mode] = &[
@@ -23,7 +33,8 @@ const FOLDED: &[&Mode] = &[
 
 #[test]
 fn bounded_trees_are_those_of_the_oracle_folded() {
-    let chosen = |bench: &run::Bench| program::all(&bench.jdk).into_iter().filter(|p| BOUNDED.contains(&p.name.as_str())).collect();
+    let chosen =
+        |bench: &run::Bench| program::all(&bench.jdk).into_iter().filter(|p| BOUNDED.contains(&p.name.as_str())).collect();
     compare::in_modes(&run::benches(), FOLDED, chosen).assert();
 }
 

@@ -45,8 +45,11 @@ final class CProfCaches {
             try {
                 log(u, t, n - BASE + (EVENT_CALLEE << 3) >>> 3 | caller(p));
             } catch (StackOverflowError e) {
-                // No room to have a full log simulated. The method returns all the same.
-                u.putLong(null, header(LOST), u.getLong(null, header(LOST)) + 1);
+                // No room to have a full log simulated, nor, perhaps, to call CProfTree.lost. The method returns all the same.
+                long lost;
+                do {
+                    lost = u.getLongVolatile(null, header(LOST));
+                } while (!u.compareAndSetLong(null, header(LOST), lost, lost + 1));
             }
         }
     }
