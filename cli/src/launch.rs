@@ -3,7 +3,7 @@
 use crate::agent::{self, AGENT};
 use crate::args::Run;
 use crate::live;
-use crate::output;
+use crate::output::{self, Identity};
 use crate::report;
 use crate::signals;
 use crate::stack_size;
@@ -14,7 +14,7 @@ use cprof_profile::options;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
@@ -64,11 +64,13 @@ pub fn run(args: &Run) -> Result<ExitCode> {
         command.args(DETERMINISTIC).env("TZ", "UTC").env("LC_ALL", "C.UTF-8");
     }
     command.args(stack_size::widened(arguments));
-    let began = SystemTime::now();
     let mut child = command.spawn().with_context(|| {
         format!("cannot start {}; name the java command by its path, or put it on PATH", Path::new(java).display())
     })?;
     let pid = child.id();
+    let path = options::out_path(Path::new(&out), pid, now);
+    // A JVM is far from writing anything yet.
+    let places = places(&path);
     let handle = signals.handle();
     let forwarder = std::thread::spawn(move || signals.forever().for_each(|signal| forward(signal, pid)));
     let status = child.wait().context("waiting for the JVM")?;
@@ -76,9 +78,8 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     // The thread ends when its signals are closed; a panic in it has nothing to add to the program's result.
     let _ = forwarder.join();
 
-    let path = options::out_path(Path::new(&out), pid, now);
     // Fails when nobody reads standard error; the exit code is the program's all the same.
-    let _ = summarise(&path, pid, began, args.quiet);
+    let _ = summarise(&path, written(&places), pid, args.quiet);
     Ok(ExitCode::from(exit_code(status)))
 }
 
@@ -116,9 +117,9 @@ fn exit_code(status: ExitStatus) -> u8 {
 }
 
 /// Prints the summary unless it is to be `quiet`, and why there is none.
-fn summarise(path: &Path, pid: u32, began: SystemTime, quiet: bool) -> Result<()> {
+fn summarise(path: &Path, written: Option<PathBuf>, pid: u32, quiet: bool) -> Result<()> {
     let mut err = io::stderr().lock();
-    if let Some(path) = written(path, began) {
+    if let Some(path) = written {
         let style = Style::of(&err);
         if !quiet && let Err(e) = report::summary(&path, &mut err, style) {
             writeln!(err, "cprof: {e:#}")?;
@@ -140,38 +141,42 @@ fn summarise(path: &Path, pid: u32, began: SystemTime, quiet: bool) -> Result<()
     Ok(())
 }
 
-/// The profile of this run: where it was to be, or [elsewhere](options::elsewhere), as the agent then says. A file that is
-/// older is another run's, and one of another user in the directory for temporary files is none of ours.
-fn written(path: &Path, began: SystemTime) -> Option<PathBuf> {
-    let name = path.file_name()?;
+/// Where a file may be, and what was there.
+type Place = (PathBuf, Option<Identity>);
+
+/// Where the profile may be in the end, best first: where it is to be, or [elsewhere](options::elsewhere), as the agent then says.
+fn places(path: &Path) -> Vec<Place> {
+    let elsewhere = path.file_name().map(|name| options::elsewhere(Path::new(name)));
+    let places = std::iter::once(path.to_owned()).chain(elsewhere.into_iter().flatten());
+    places.map(|place| (place.clone(), Identity::of(&place))).collect()
+}
+
+/// The profile of this run. What was there before is another run's, and what another user has in the directory for temporary files none of ours.
+fn written(places: &[Place]) -> Option<PathBuf> {
     let own = std::fs::metadata("/proc/self").map(|own| own.uid()).ok();
-    let of_this_run = |file: &Metadata| file.is_file() && file.modified().is_ok_and(|written| written >= began);
-    if path.metadata().is_ok_and(|file| of_this_run(&file)) {
-        return Some(path.to_owned());
-    }
-    options::elsewhere(Path::new(name))
-        .into_iter()
-        .find(|other| other.symlink_metadata().is_ok_and(|file| of_this_run(&file) && Some(file.uid()) == own))
+    let is_new = |(place, before): &&Place| place.is_file() && Identity::of(place) != *before;
+    let is_ours = |(place, _): &&Place| place.symlink_metadata().is_ok_and(|file| file.is_file() && Some(file.uid()) == own);
+    let (wanted, elsewhere) = places.split_first()?;
+    let found = Some(wanted).filter(is_new).or_else(|| elsewhere.iter().filter(is_new).find(is_ours));
+    found.map(|(place, _)| place.clone())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
-    use std::time::Duration;
 
     #[test]
     fn what_was_written_elsewhere_in_this_run_is_found() {
         let name = format!("cprof-launch-test-{}.cprof", std::process::id());
         let other = std::env::temp_dir().join(&name);
-        let (began, wanted) = (SystemTime::now() - Duration::from_secs(60), Path::new("/nowhere").join(&name));
-        assert_eq!(written(&wanted, began), None);
+        let (of_none, of_other) = (places(&Path::new("/nowhere").join(&name)), places(&other));
+        assert_eq!(written(&of_none), None);
         fs::write(&other, "").unwrap();
-        assert_eq!(written(&wanted, began), Some(other.clone()));
-        assert_eq!(written(&other, began), Some(other.clone()));
-        let later = SystemTime::now() + Duration::from_secs(60);
-        assert_eq!((written(&wanted, later), written(&other, later)), (None, None), "another run's");
+        assert_eq!(written(&of_none), Some(other.clone()));
+        assert_eq!(written(&of_other), Some(other.clone()));
+        assert_eq!(written(&places(&other)), None, "another run's");
         fs::remove_file(&other).unwrap();
-        assert_eq!(written(Path::new("/dev/null"), began), None);
+        assert_eq!(written(&places(Path::new("/dev/null"))), None);
     }
 }

@@ -1,17 +1,17 @@
 //! `cprof merge`: many profiles made one.
 
 use crate::args::Merge;
-use crate::output::{self, Output};
+use crate::output;
 use crate::progress::Progress;
 use crate::style::Style;
 use crate::usage::Usage;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use cprof_profile::file;
 use cprof_profile::merge::Merger;
 use cprof_profile::model::Run;
 use cprof_profile::names::counted;
 use std::collections::BTreeSet;
-use std::io::{self, Cursor, Write};
+use std::io::{self, Write};
 
 /// Reads one profile after the other, adds them up, and writes the sum.
 pub fn merge(args: &Merge) -> Result<()> {
@@ -29,11 +29,7 @@ pub fn merge(args: &Merge) -> Result<()> {
         merger.add(file::read(path)?, &path.display().to_string())?;
     }
     let merged = merger.finish();
-    let cannot = || output::cannot(&args.out);
-    let mut out = Output::create(&args.out)?;
-    let bytes = file::write_to(Cursor::new(Vec::new()), &merged.profile).with_context(cannot)?.into_inner();
-    out.write_all(&bytes).with_context(cannot)?;
-    out.finish()?;
+    let bytes = output::write_profile(&args.out, &merged.profile)?;
     drop(progress);
     let mut err = io::stderr();
     let style = Style::of(&err);
@@ -44,7 +40,7 @@ pub fn merge(args: &Merge) -> Result<()> {
         let (runs, contexts) = (merged.profile.runs.len() as u64, merged.profile.nodes.len() as u64);
         let runs = counted(runs, "run", "runs");
         let contexts = counted(contexts, "context", "contexts");
-        let what = format!("{runs} into {} ({}, {contexts})", args.out.display(), crate::live::size(bytes.len() as u64));
+        let what = format!("{runs} into {} ({}, {contexts})", args.out.display(), crate::live::size(bytes));
         let show = output::shown_with(&args.out);
         writeln!(err, "cprof: merged {what}{show}")?;
     }

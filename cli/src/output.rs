@@ -2,25 +2,90 @@
 
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
-use cprof_profile::file::{same, way_out};
+use cprof_profile::file::{self, same, way_out};
+use cprof_profile::model::Profile;
+use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 use std::fmt;
 use std::fs::{File, Permissions};
-use std::io::{self, BufWriter, IsTerminal, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, BufWriter, Cursor, IsTerminal, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use tempfile::TempPath;
+use tempfile::{Builder, NamedTempFile, TempPath};
 
 /// Enough that writing is not what takes the time.
 const BUFFER: usize = 1 << 20;
+/// What the names of unfinished files begin with.
+const UNFINISHED: &str = ".cprof-";
+/// Of new files, before the user's mask.
+const MODE: u32 = 0o666;
 
 /// An output that is being written; without [`Output::finish`] a file stays as it was.
 pub enum Output {
     /// `-`
     Standard(BufWriter<io::Stdout>),
-    /// A file beside the one asked for, until it is complete.
-    Beside(BufWriter<File>, TempPath, PathBuf),
+    /// A file that takes the place of the one asked for when it is complete.
+    Beside(BufWriter<File>, Unfinished, PathBuf),
     /// A device or a pipe, which nothing can replace.
     Within(BufWriter<File>, PathBuf),
+}
+
+/// An unfinished file: it goes when its command does.
+pub enum Unfinished {
+    /// It has no name, so that nothing is left of it however the command ends.
+    Nameless,
+    /// On file systems that have no such files: a name of its own, which stays behind when a signal ends the command.
+    Named(TempPath),
+}
+
+impl Unfinished {
+    /// A new file in a folder.
+    fn create(folder: &Path) -> io::Result<(File, Unfinished)> {
+        let mut nameless = File::options();
+        nameless.write(true).mode(MODE).custom_flags(OFlags::TMPFILE.bits() as i32);
+        match nameless.open(folder) {
+            Ok(file) => Ok((file, Unfinished::Nameless)),
+            Err(_) => Unfinished::named(folder),
+        }
+    }
+
+    fn named(folder: &Path) -> io::Result<(File, Unfinished)> {
+        let named = Builder::new().prefix(UNFINISHED).permissions(Permissions::from_mode(MODE)).tempfile_in(folder)?;
+        // Taken apart, since it would say its name with every error, and that is one that nobody knows.
+        let (file, name) = named.into_parts();
+        Ok((file, Unfinished::Named(name)))
+    }
+
+    /// Puts it in the place of the target.
+    fn finish(self, file: &File, target: &Path) -> io::Result<()> {
+        let name = match self {
+            Unfinished::Named(name) => name,
+            Unfinished::Nameless => {
+                // linkat(2) replaces no file, rename(2) does.
+                let number = format!("/proc/self/fd/{}", file.as_raw_fd());
+                let link = |name: &Path| linkat(CWD, &number, CWD, name, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from);
+                Builder::new().prefix(UNFINISHED).make_in(folder(target), link).map(NamedTempFile::into_temp_path)?
+            }
+        };
+        name.persist(target).map_err(|e| e.error)
+    }
+}
+
+/// Where a file is.
+fn folder(file: &Path) -> &Path {
+    file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// What is another when a file was written anew: a new file takes the place of an older one. Times alone would not do: those of a file are a server's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity(u64, u64, i64, i64);
+
+impl Identity {
+    /// Of what there is; `None`: nothing.
+    pub fn of(file: &Path) -> Option<Identity> {
+        let facts = file.metadata().ok()?;
+        Some(Identity(facts.dev(), facts.ino(), facts.mtime(), facts.mtime_nsec()))
+    }
 }
 
 /// Refuses to write over what is read.
@@ -80,6 +145,24 @@ pub fn cannot(path: &Path) -> String {
     }
 }
 
+/// Writes a profile; `-` is standard output. Answers the number of bytes.
+pub fn write_profile(out: &Path, profile: &Profile) -> Result<u64> {
+    let cannot = || cannot(out);
+    match Output::create(out)? {
+        Output::Beside(file, unfinished, target) => {
+            let file = file::write_to(file, profile).with_context(cannot)?;
+            Output::Beside(file, unfinished, target).finish().map(Option::unwrap_or_default)
+        }
+        // A profile is not written from front to end: it is complete before the first byte of it goes anywhere.
+        mut stream => {
+            let bytes = file::write_to(Cursor::new(Vec::new()), profile).with_context(cannot)?.into_inner();
+            stream.write_all(&bytes).with_context(cannot)?;
+            stream.finish()?;
+            Ok(bytes.len() as u64)
+        }
+    }
+}
+
 impl Output {
     /// Opens the file, or standard output for `-`.
     pub fn create(path: &Path) -> Result<Output> {
@@ -96,14 +179,11 @@ impl Output {
         if target.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory)).with_context(cannot);
         }
-        let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let beside = tempfile::Builder::new().prefix(".cprof-").permissions(Permissions::from_mode(0o666)).tempfile_in(folder);
         // The library says at which path, and that is one that nobody knows.
         let reason = |e: &io::Error| e.to_string().split(" at path ").next().unwrap_or_default().to_owned();
-        let beside = beside.map_err(|e| anyhow!("{}: {}; {}", cannot(), reason(&e), way_out(&e)))?;
-        // Taken apart, since it would say so whenever it is written.
-        let (file, temporary) = beside.into_parts();
-        Ok(Output::Beside(BufWriter::with_capacity(BUFFER, file), temporary, target))
+        let unfinished = Unfinished::create(folder(&target));
+        let (file, unfinished) = unfinished.map_err(|e| anyhow!("{}: {}; {}", cannot(), reason(&e), way_out(&e)))?;
+        Ok(Output::Beside(BufWriter::with_capacity(BUFFER, file), unfinished, target))
     }
 
     /// Everything is written: puts the file into its place. Returns its size; none for streams.
@@ -111,10 +191,10 @@ impl Output {
         match self {
             Output::Standard(mut out) => out.flush().map(|()| None).with_context(|| cannot(Path::new("-"))),
             Output::Within(mut out, path) => out.flush().map(|()| None).with_context(|| cannot(&path)),
-            Output::Beside(out, temporary, path) => {
+            Output::Beside(out, unfinished, path) => {
                 let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(|| cannot(&path))?;
                 let size = file.metadata().with_context(|| cannot(&path))?.len();
-                temporary.persist(&path).map_err(|e| e.error).with_context(|| cannot(&path))?;
+                unfinished.finish(&file, &path).with_context(|| cannot(&path))?;
                 Ok(Some(size))
             }
         }
@@ -148,16 +228,35 @@ mod tests {
     fn a_file_is_there_whole_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.txt");
-        fs::write(&path, "old").unwrap();
-        let mut unfinished = Output::create(&path).unwrap();
-        unfinished.write_all(b"half").unwrap();
-        drop(unfinished);
-        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
-        let mut finished = Output::create(&path).unwrap();
-        finished.write_all(b"whole").unwrap();
-        assert_eq!(finished.finish().unwrap(), Some(5));
-        assert_eq!(fs::read_to_string(&path).unwrap(), "whole");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+        for create in [Unfinished::create, Unfinished::named] {
+            let beside = || {
+                let (file, unfinished) = create(folder.path()).unwrap();
+                Output::Beside(BufWriter::new(file), unfinished, path.clone())
+            };
+            fs::write(&path, "old").unwrap();
+            let mut unfinished = beside();
+            unfinished.write_all(b"half").unwrap();
+            drop(unfinished);
+            assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+            let mut finished = beside();
+            finished.write_all(b"whole").unwrap();
+            assert_eq!(finished.finish().unwrap(), Some(5));
+            assert_eq!(fs::read_to_string(&path).unwrap(), "whole");
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+        }
+    }
+
+    #[test]
+    fn the_target_of_a_link_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["a.txt", "b.txt"].map(|name| folder.path().join(name));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let mut out = Output::create(&link).unwrap();
+        out.write_all(b"new").unwrap();
+        out.finish().unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert!(link.is_symlink());
     }
 
     #[test]

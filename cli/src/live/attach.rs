@@ -3,7 +3,7 @@
 use super::{now_ms, out_path, size, which, wrote};
 use crate::agent::{self, Options};
 use crate::args::{Attach, Detach};
-use crate::output::{self, Output, tell};
+use crate::output::{self, Identity, Output, tell};
 use crate::report::coverage::gaps;
 use crate::signals;
 use crate::usage::Usage;
@@ -19,7 +19,6 @@ use cprof_profile::target::Library;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -61,8 +60,8 @@ pub fn attach(args: &Attach) -> Result<()> {
     if is_there(args.pid) {
         place?;
     }
-    let before = identity(&out);
-    let written = || identity(&out).is_some_and(|now| Some(now) != before);
+    let before = Identity::of(&out);
+    let written = || Identity::of(&out).is_some_and(|now| Some(now) != before);
     // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
     let signals = match args.time {
         Some(time) => Some((time, Signals::new(signals::heeded(&ENDING)).context("setting up what an interrupt does")?)),
@@ -96,12 +95,6 @@ pub fn attach(args: &Attach) -> Result<()> {
     };
     tell(format_args!("detached; {}", wrote(&out, &size(bytes))));
     Ok(())
-}
-
-/// What is another when a file was written anew: a profile takes the place of an older one. Times alone would not do: those of a file are a server's.
-fn identity(file: &Path) -> Option<(u64, u64, i64, i64)> {
-    let facts = file.metadata().ok()?;
-    Some((facts.dev(), facts.ino(), facts.mtime(), facts.mtime_nsec()))
 }
 
 /// Has the agent write the profile and detach.

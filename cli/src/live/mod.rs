@@ -15,30 +15,15 @@ pub use recover::recover;
 pub use snapshot::snapshot;
 pub use top::top;
 
-use crate::output::{self, Output};
-use anyhow::{Context, Result};
-use cprof_profile::model::{Profile, RunFacts};
-use cprof_profile::{file, options};
-use std::io::{Cursor, Write};
+use crate::output;
+use cprof_profile::model::RunFacts;
+use cprof_profile::options;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The file to write: `-` is standard output; in others `%p` is the process, `%t` the start of its recording.
 fn out_path(pattern: &str, run: &RunFacts) -> PathBuf {
     options::out_path(Path::new(pattern), run.pid, run.started_ms / 1000)
-}
-
-/// Writes a profile; `-` is standard output. Answers the number of bytes.
-fn write(out: &Path, profile: &Profile) -> Result<u64> {
-    if out != Path::new("-") {
-        return Ok(file::write(out, profile)?);
-    }
-    let cannot = || output::cannot(out);
-    let bytes = file::write_to(Cursor::new(Vec::new()), profile).with_context(cannot)?.into_inner();
-    let mut output = Output::create(out)?;
-    output.write_all(&bytes).with_context(cannot)?;
-    output.finish()?;
-    Ok(bytes.len() as u64)
 }
 
 /// `wrote app.cprof (3.1 MB); show it with: cprof report app.cprof`, with what there is to say of the size.

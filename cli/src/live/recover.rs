@@ -1,6 +1,6 @@
 //! `cprof recover`: the profile of a JVM that could not write it.
 
-use super::{out_path, size, which, write, wrote};
+use super::{out_path, size, which, wrote};
 use crate::args::Recover;
 use crate::output;
 use crate::style::Style;
@@ -19,7 +19,7 @@ pub fn recover(args: &Recover) -> Result<()> {
     let recording = which::left(&args.what)?;
     let profile = take::read(&recording)?.profile(Taken::Killed)?;
     let out = out_path(&args.out, &profile.run);
-    let bytes = write(&out, &profile)?;
+    let bytes = output::write_profile(&out, &profile)?;
     // What was written is read as any reader will, and evaluated; from a pipe or a device it is not to be had back.
     let read = out.is_file().then(|| file::read(&out)).transpose()?;
     let again = read.as_ref().unwrap_or(&profile);

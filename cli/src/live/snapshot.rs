@@ -1,7 +1,7 @@
 //! `cprof snapshot`: a profile of a running JVM, which does not notice.
 
 use super::attach::{exact_snapshot, of_recording};
-use super::{out_path, size, which, write, wrote};
+use super::{out_path, size, which, wrote};
 use crate::args::Snapshot;
 use crate::output;
 use crate::style::Style;
@@ -26,7 +26,7 @@ pub fn snapshot(args: &Snapshot) -> Result<()> {
     let recording = which::recorded(args.pid)?;
     let profile = take::read(&recording)?.profile(Taken::Running)?;
     let out = out_path(&args.out, &profile.run);
-    let bytes = write(&out, &profile)?;
+    let bytes = output::write_profile(&out, &profile)?;
     if args.quiet {
         // What there is to warn of is in the profile too.
         return Ok(());

@@ -6,6 +6,7 @@ use crate::leb128;
 use crate::model::NotPacked;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
@@ -96,6 +97,14 @@ impl<W: Write + Seek> Seek for Failing<W> {
     }
 }
 
+/// What the output said, without what the library says around it.
+fn of_output(error: ZipError) -> io::Error {
+    match error {
+        ZipError::Io(error) => error,
+        other => io::Error::from(other),
+    }
+}
+
 impl<W: Write + Seek> ColumnWriter<W> {
     pub(super) fn new(out: W) -> Self {
         ColumnWriter { zip: ZipWriter::new(Failing::new(out)), buffer: Vec::new() }
@@ -154,11 +163,11 @@ impl<W: Write + Seek> ColumnWriter<W> {
             .compression_method(method)
             .compression_level(level)
             .large_file(size >= u32::MAX as usize / 2);
-        Ok(self.zip.start_file(name, options)?)
+        self.zip.start_file(name, options).map_err(of_output)
     }
 
     pub(super) fn finish(self) -> io::Result<W> {
-        let Failing { out, failed, .. } = self.zip.finish()?;
+        let Failing { out, failed, .. } = self.zip.finish().map_err(of_output)?;
         // The error itself was passed on when it came.
         if failed { Err(io::Error::other("writing it failed before")) } else { Ok(out) }
     }

@@ -8,12 +8,12 @@ mod view;
 
 use super::{out_path, which};
 use crate::args::Top;
+use crate::output;
 use crate::style::Style;
 use anyhow::{Context, Result};
 use cprof_live::process::Process;
 use cprof_live::recordings::Recording;
 use cprof_live::take;
-use cprof_profile::file;
 use cprof_profile::model::{RunFacts, Taken};
 use cprof_profile::recording::Log;
 use cprof_profile::recording::rates::{Look, Meter};
@@ -137,7 +137,7 @@ impl Watch {
         let profile = take::read(&self.recording)?.profile(Taken::Running)?;
         let now = profile.run.ended_ms / 1000;
         let path = out_path(&format!("cprof-%p-{now}.cprof"), &profile.run);
-        file::write(&path, &profile)?;
+        output::write_profile(&path, &profile)?;
         Ok(format!("wrote {}", path.display()))
     }
 }
