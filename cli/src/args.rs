@@ -219,7 +219,7 @@ pub struct Report {
     #[arg(long, value_name = "KEY", value_enum, default_value_t = Sort::Cost)]
     pub sort: Sort,
     /// How many rows to show; 0 is all [default: 25, for csv and json all]
-    #[arg(long, value_name = "N", conflicts_with_all = ["tree", "coverage"])]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["tree", "coverage"])]
     pub top: Option<usize>,
     /// Tree as text: hide contexts below so many percent of the total
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, requires = "tree")]

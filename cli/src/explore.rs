@@ -86,6 +86,7 @@ pub fn explore(args: &Explore) -> Result<()> {
         }
     }
     out.flush()?;
+    view.tell_if_nothing();
     Ok(())
 }
 

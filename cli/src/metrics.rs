@@ -3,7 +3,7 @@
 use crate::args::{Evaluating, Part, Processors};
 use crate::output;
 use crate::progress::Progress;
-use crate::report::processor::{chosen_cache, model};
+use crate::report::processor::{chosen_cache, model, model_of_option};
 use crate::report::view::{Counted, Measured, Shape, View};
 use crate::style::Style;
 use crate::usage::Usage;
@@ -114,9 +114,10 @@ pub fn columns(view: &View, tree: &Tree, processors: &[OnProcessor]) -> Vec<Metr
 /// The processors that `on` or the recording names, each once.
 fn models(profile: &Profile, on: &Processors) -> Result<Vec<Model>> {
     let recorded = Some(&profile.run.target).filter(|name| on.target.is_empty() && !name.is_empty());
+    let named = on.target.iter().map(|name| model_of_option(name, &on.how.set));
     let mut models: Vec<Model> = Vec::new();
-    for target in on.target.iter().chain(recorded) {
-        let model = model(target, &on.how.set)?;
+    for model in named.chain(recorded.map(|name| model(name, &on.how.set))) {
+        let model = model?;
         match models.iter().find(|other| other.name() == model.name()) {
             None => models.push(model),
             Some(same) if same.paths == model.paths => {}

@@ -1,7 +1,7 @@
 //! `cprof targets`: the processors there are models of.
 
 use crate::args::{Targets, TargetsCommand};
-use crate::report::processor::model;
+use crate::report::processor::model_of_option;
 use crate::style::Style;
 use crate::table::Table;
 use crate::usage::Usage;
@@ -19,7 +19,7 @@ pub fn targets(args: &Targets) -> Result<()> {
     let mut out = BufWriter::new(stdout.lock());
     match &args.command {
         None => list(&mut out, style)?,
-        Some(TargetsCommand::Show { target, set }) => show(&model(target, set)?, &mut out, style)?,
+        Some(TargetsCommand::Show { target, set }) => show(&model_of_option(target, set)?, &mut out, style)?,
         Some(TargetsCommand::Check { file }) => check(file, &mut out)?,
     }
     out.flush()?;

@@ -108,6 +108,16 @@ pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// What to do about a process that this user must not look into, which is `owner`'s.
+pub fn as_whom(owner: u32) -> String {
+    let owner = user_name(owner);
+    match own_user() {
+        0 => format!("and is kept from root; run cprof as {owner}, where it runs"),
+        _ if owner == "root" => "run cprof as root".to_owned(),
+        _ => format!("run cprof as {owner} or as root"),
+    }
+}
+
 /// The name of a user for people: from `/etc/passwd`, else the number.
 pub fn user_name(user: u32) -> String {
     let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();

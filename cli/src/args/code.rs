@@ -63,7 +63,7 @@ pub struct Histogram {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// How many rows to show; 0 is all [default: 25, for csv and json all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub top: Option<usize>,
 }
 

@@ -51,7 +51,7 @@ pub struct Diff {
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
     /// How many rows to show; 0 is all [default: 25, for csv and json all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub top: Option<usize>,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]

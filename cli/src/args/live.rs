@@ -40,7 +40,7 @@ Environment:
 pub struct Attach {
     /// Process id of the JVM, as cprof list shows it
     pub pid: u32,
-    /// Count for so long, then write the profile and detach: 30s, 5m or 1h
+    /// Count for so long, then write the profile and detach: 500ms, 30s, 5m or 1h
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub time: Option<Duration>,
     /// The file to write; %p stands for the process id, %t for the start of the recording in seconds
@@ -119,7 +119,7 @@ Exit code: 0; 1 when the process is not being recorded; 2 for wrong options.")]
 pub struct Top {
     /// Process id of the JVM, as cprof list shows it
     pub pid: u32,
-    /// How often to look: 1s, 500ms
+    /// How often to look: 500ms, 1s, 1m
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s")]
     pub every: Duration,
 }
@@ -179,7 +179,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     };
     match digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)) {
         Some(ms) if ms > 0 => Ok(Duration::from_millis(ms)),
-        _ => Err("it takes a time as 30s, 5m or 1h".into()),
+        _ => Err("it takes a time as 500ms, 30s, 5m or 1h".into()),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Report;
 use crate::style::{Style, printable};
 use cprof_compare::budget::{Bound, Limit, Outcome, Responsible, Scope, Verdict};
-use cprof_profile::names::thousands;
+use cprof_profile::names::{counted, thousands};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -36,7 +36,8 @@ pub fn text(report: &Report<'_>, out: &mut dyn Write, style: Style) -> io::Resul
             parts.push(format!("{} {what}", thousands(number)));
         }
     }
-    writeln!(out, "{}", style.bold(&format!("{}: of {} limits {}", report.profile, report.verdicts.len(), parts.join(", "))))
+    let limits = counted(report.verdicts.len() as u64, "limit", "limits");
+    writeln!(out, "{}", style.bold(&format!("{}: of {limits} {}", report.profile, parts.join(", "))))
 }
 
 /// What became of a limit, in words.

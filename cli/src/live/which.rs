@@ -4,7 +4,7 @@ use crate::output;
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::hotspot::jvm::{Jvm, Presence};
-use cprof_live::process::{Process, user_name};
+use cprof_live::process::{Process, as_whom, user_name};
 use cprof_live::recordings::{Found, Recording, Shelf, State};
 use cprof_profile::recording::files::DirectoryName;
 use std::io;
@@ -40,7 +40,7 @@ pub fn recorded(pid: u32) -> Result<Recording> {
             Err(_) => format!("process {pid} is not being recorded, and is no JVM; cprof list shows the JVMs that run"),
         }),
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-            bail!("process {pid} belongs to {}; run cprof as that user or as root", user_name(process.user))
+            bail!("process {pid} belongs to {}; {}", user_name(process.user), as_whom(process.user))
         }
         Err(e) => Err(e).with_context(|| format!("looking for recordings in {}", shelf.path().display())),
     }

@@ -3,7 +3,7 @@
 use super::view::{Evaluated, share};
 use crate::args::OnTarget;
 use crate::usage::Usage;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{Metrics, NotSimulated, Outcomes, evaluate};
 use cprof_profile::measure::Measures;
@@ -13,7 +13,14 @@ use cprof_profile::target::{CycleEstimator, Library, Model};
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// The model that the options name, with its parameters set.
+/// The model that `--target` names, with its parameters set.
+pub fn model_of_option(name: &str, set: &[(String, i64)]) -> Result<Model> {
+    // What is wrong with a file is no matter of options.
+    let is_of_file = || Library.is_named(name) && Library.load(name).is_err();
+    model(name, set).map_err(|e| if is_of_file() { e } else { Usage(e.to_string()).into() })
+}
+
+/// A model with the parameters that the options set.
 pub fn model(name: &str, set: &[(String, i64)]) -> Result<Model> {
     let mut names = HashSet::new();
     if let Some((twice, _)) = set.iter().find(|(parameter, _)| !names.insert(parameter)) {
@@ -31,10 +38,12 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
         args.how.refuse_without_processor(args.cache.iter().len())?;
         return Ok(None);
     };
-    let model = model(name, &args.how.set).map_err(|e| match args.target {
-        Some(_) => e,
-        None => e.context(format!("the recording names the processor {name}; --target chooses another, --target bytecodes none")),
-    })?;
+    let model = match &args.target {
+        Some(name) => model_of_option(name, &args.how.set),
+        None => model(name, &args.how.set).with_context(|| {
+            format!("the recording names the processor {name}; --target chooses another, --target bytecodes none")
+        }),
+    }?;
     let own = chosen_cache(profile, &model);
     // Who recorded for a processor with other caches than its own wants to see those.
     let simulated = profile.caches.first().filter(|_| args.target.is_none() && Outcomes::of(profile, own).is_err());

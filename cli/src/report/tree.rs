@@ -51,6 +51,10 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
     let kept = kept(view, args);
     let whole = view.whole();
     let (wide, narrow) = (thousands(whole).len().max(12), thousands(view.totals.calls).len().max(10));
+    if !kept[0] {
+        writeln!(out, "no method's name fits {}\n", args.filter.as_deref().unwrap_or_default())?;
+        return Ok(coverage::line(view, out, style)?);
+    }
     let row = |numbers: [&str; 4], what: &str| {
         let [total, part, own, calls] = numbers;
         format!("{total:>wide$}  {part:>6}  {own:>wide$}  {calls:>narrow$}  {what}")

@@ -4,6 +4,7 @@ use super::processor;
 use crate::args::{Format, OnTarget, Part, Report, Sort};
 use crate::progress::Progress;
 use crate::style::{Style, printable};
+use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::Options;
@@ -148,7 +149,9 @@ impl View {
         let mut measured = Measured::read(part)?;
         let Measured { profile, measures, natives, file } = &mut measured;
         let _progress = Progress::start(format!("evaluating {file}"));
-        let load = |on| processor::load(on, profile, measures, natives).with_context(|| format!("{file} cannot be evaluated"));
+        // Wrong options are so whatever the file.
+        let failed = |e: anyhow::Error| if e.is::<Usage>() { e } else { e.context(format!("{file} cannot be evaluated")) };
+        let load = |on| processor::load(on, profile, measures, natives).map_err(failed);
         let processor = on.map(load).transpose()?.flatten();
         View::new(measured, part, processor, shape)
     }

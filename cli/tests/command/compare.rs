@@ -301,7 +301,7 @@ fn what_cannot_be_checked() {
     assert!(code == 2 && out.contains("has no call of a.B.c; optional = true allows that"), "{out}");
     let optional = folder.write("o.toml", "[[budget]]\nmethod = 'a.B.c'\nlimits = ['calls == 0']\noptional = true");
     let (code, out, _) = checked(&optional, &a);
-    assert!(code == 0 && out.contains("of 1 limits 0 held, 1 skipped"), "{out}");
+    assert!(code == 0 && out.contains("of 1 limit 0 held, 1 skipped"), "{out}");
     let relative = folder.write("r.toml", "[[budget]]\nmethod = 'demo.Main.work'\nlimits = ['calls +0%']");
     let (code, out, _) = checked(&relative, &a);
     assert!(code == 2 && out.contains("no baseline") || out.contains("none was given; --baseline FILE does"), "{out}");

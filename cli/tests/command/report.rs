@@ -88,7 +88,9 @@ fn methods_as_csv() {
     assert_eq!(rows(&["--filter", "Lambda"]), ["run"]);
     assert_eq!(rows(&["--filter", "demo.Main.*"]), ["work", "main"]);
     assert_eq!(rows(&["--thread", "worker"]), ["work", "run", "yield"]);
-    assert!(profile.report(&["--filter", "nobody"]).contains("no method's name fits nobody"));
+    for tree in [&[][..], &["--tree"]] {
+        assert!(profile.report(&[tree, &["--filter", "nobody"]].concat()).contains("no method's name fits nobody"), "{tree:?}");
+    }
 }
 
 #[test]

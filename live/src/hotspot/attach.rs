@@ -6,7 +6,7 @@
 //! are the JVM's, so a container's are looked up below `/proc/<pid>/root`, and the process id is the container's.
 
 use super::jvm::Jvm;
-use crate::process::{Process, own_user, user_name};
+use crate::process::{Process, as_whom, own_user, user_name};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -33,12 +33,12 @@ const LONGEST_ANSWER: u64 = 1 << 20;
 #[derive(Debug, Error)]
 pub enum AttachError {
     /// It must not be talked to by this user.
-    #[error("process {pid} belongs to {owner}; run cprof as that user or as root")]
+    #[error("process {pid} belongs to {}; {}", user_name(*owner), as_whom(*owner))]
     OtherUser {
         /// The process.
         pid: u32,
         /// Whose it is.
-        owner: String,
+        owner: u32,
     },
     /// It was told not to listen.
     #[error(
@@ -152,7 +152,7 @@ fn check(jvm: &Jvm, library: &str, options: &str) -> Result<(), AttachError> {
     let process = &jvm.process;
     let (pid, own) = (process.pid, own_user());
     if own != 0 && own != process.user {
-        return Err(AttachError::OtherUser { pid, owner: user_name(process.user) });
+        return Err(AttachError::OtherUser { pid, owner: process.user });
     }
     let disabled = || jvm.process.command_line().iter().any(|a| a == "-XX:+DisableAttachMechanism");
     if !jvm.attachable.unwrap_or_else(|| !disabled()) {
