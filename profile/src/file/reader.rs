@@ -27,6 +27,9 @@ pub fn read(path: &Path) -> Result<Profile, ReadError> {
     read_from(BufReader::new(file), path)
 }
 
+/// Bytes of a zip's last record, which ends its directory (APPNOTE 4.3.16), of one without a comment, as profiles are.
+const END_OF_DIRECTORY: u64 = 22;
+
 /// Reads a profile from anything; `path` is for messages.
 pub fn read_from<R: Read + Seek>(mut source: R, path: &Path) -> Result<Profile, ReadError> {
     let io = |error| ReadError::Io { path: path.to_owned(), error };
@@ -34,16 +37,18 @@ pub fn read_from<R: Read + Seek>(mut source: R, path: &Path) -> Result<Profile, 
     source.rewind().map_err(io)?;
     source.by_ref().take(64).read_to_end(&mut start).map_err(io)?;
     let size = source.seek(SeekFrom::End(0)).map_err(io)?;
-    source.rewind().map_err(io)?;
     let foreign = |found: String| ReadError::Foreign { path: path.to_owned(), found };
     let named = start.get(30..30 + ENTRY.len()) == Some(ENTRY.as_bytes());
     if !start.starts_with(b"PK\x03\x04") || !named {
         return Err(foreign(describe(&start)));
     }
-    let zip = match ZipArchive::new(source) {
-        Ok(zip) => zip,
-        Err(_) => return Err(ReadError::Truncated { path: path.to_owned(), bytes: size }),
-    };
+    let mut end = Vec::new();
+    source.seek(SeekFrom::Start(size.saturating_sub(END_OF_DIRECTORY))).map_err(io)?;
+    source.by_ref().take(4).read_to_end(&mut end).map_err(io)?;
+    let zip = ZipArchive::new(source).map_err(|e| match &end[..] {
+        b"PK\x05\x06" => ReadError::Damaged { path: path.to_owned(), what: format!("its directory cannot be read: {e}") },
+        _ => ReadError::Truncated { path: path.to_owned(), bytes: size },
+    })?;
     let mut r = ColumnReader::new(zip, path);
     let header = r.bytes(ENTRY, size)?;
     let header: Header = match serde_json::from_slice(&header) {

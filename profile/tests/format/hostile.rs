@@ -79,6 +79,12 @@ fn messages_name_the_file_what_was_found_and_the_way_out() {
     }
     let cut = message(&GOOD[..GOOD.len() / 2]);
     assert!(cut.contains("cut short") && cut.contains("record again"), "{cut}");
+    let mut bytes = GOOD.to_vec();
+    // Where the directory begins.
+    let at = bytes.len() - 6;
+    bytes[at..at + 4].fill(0xEE);
+    let directory = message(&bytes);
+    assert!(directory.contains("is damaged: its directory cannot be read"), "{directory}");
     let version = with_header(|h| h["version"] = 3.into());
     assert!(version.contains("format version 3, this cprof reads version 2"), "{version}");
     let version = with_header(|h| {
