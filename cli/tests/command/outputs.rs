@@ -301,8 +301,9 @@ fn profiles_in_which_nothing_was_counted_are_told() {
         let output = run(folder.path(), line);
         assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), says.to_owned()), "{line}");
     };
-    let shows =
-        |line: &&str| ["report", "histogram", "explore", "export", "html", "flamegraph"].iter().any(|command| line.starts_with(command));
+    let shows = |line: &&str| {
+        ["report", "histogram", "explore", "export", "html", "flamegraph"].iter().any(|command| line.starts_with(command))
+    };
     for line in COMMANDS.into_iter().filter(shows).chain(["export a.cprof --format parquet -o tables"]) {
         told(line, "");
         told(&line.replace("a.cprof", "empty.cprof"), "cprof: empty.cprof: nothing was counted in it\n");

@@ -4,10 +4,14 @@
 //! readers have. A block must succeed, or end with the code that its fence names: ```` ```sh exit=1 ````. Where it says 4711, that is the id of a JVM
 //! that the test starts: ```` ```sh server ```` with cprof in it, ```` ```sh attach ```` without, ```` ```sh killed ```` when the first has been killed. A block
 //! ```` ```sh repository ```` is run where the sources are, with the page's own `app.cprof`.
+//!
+//! A block fenced as `text` right behind one is what that prints on JDK 17: its lines must be among those printed, but for their numbers and
+//! how wide columns are; a line `…` stands for others. (The JVMs of a page run another program than the test's, so what is printed of those is not compared.)
 
 use cprof_tests::live::{Workers, recording};
 use cprof_tests::run::{Bench, on_every_jdk};
 use cprof_tests::{OrFail, build};
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -47,6 +51,33 @@ struct Block {
     exit: i32,
     stage: Stage,
     text: String,
+    /// Some of the lines that it prints.
+    prints: Vec<String>,
+}
+
+/// Whose output the pages show.
+const SHOWN_JDK: u32 = 17;
+
+/// A line with a `#` for each number, and without how wide its columns are.
+fn shape(line: &str) -> String {
+    let mut shape = String::new();
+    for word in line.split_whitespace() {
+        let mut rest = word;
+        while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+            shape.push_str(&rest[..at]);
+            shape.push('#');
+            rest = rest[at..].trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '.'));
+        }
+        shape.push_str(rest);
+        shape.push(' ');
+    }
+    shape
+}
+
+/// The first of these lines that is not among those of the output. In another order they may be: what is dear depends on how long the names of folders are.
+fn missing<'l>(lines: &'l [String], output: &str) -> Option<&'l String> {
+    let printed: HashSet<String> = output.lines().map(shape).collect();
+    lines.iter().find(|line| !printed.contains(&shape(line)))
 }
 
 fn root() -> PathBuf {
@@ -55,11 +86,16 @@ fn root() -> PathBuf {
 
 fn blocks(page: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
-    let mut within = false;
+    let (mut within, mut after_block, mut shown) = (false, false, false);
     for (i, line) in page.lines().enumerate() {
         let fence = line.trim_start().strip_prefix("```");
         match fence {
-            Some("") if within => within = false,
+            Some("") if within || shown => {
+                after_block = within;
+                (within, shown) = (false, false);
+                continue;
+            }
+            Some("text") => shown = after_block,
             Some(kind) if kind == "sh" || kind.starts_with("sh ") => {
                 let (mut exit, mut stage) = (0, Stage::Alone);
                 for word in kind.split_whitespace().skip(1) {
@@ -72,7 +108,7 @@ fn blocks(page: &str) -> Vec<Block> {
                         _ => panic!("line {}: {word} is no word of a fence", i + 1),
                     }
                 }
-                blocks.push(Block { line: i + 1, exit, stage, text: String::new() });
+                blocks.push(Block { line: i + 1, exit, stage, text: String::new(), prints: Vec::new() });
                 within = true;
             }
             None if within => {
@@ -80,8 +116,12 @@ fn blocks(page: &str) -> Vec<Block> {
                 block.text.push_str(line.trim_start());
                 block.text.push('\n');
             }
+            None if shown && !line.trim().is_empty() && line.trim() != "…" => {
+                blocks.last_mut().into_iter().for_each(|block| block.prints.push(line.to_owned()))
+            }
             _ => {}
         }
+        after_block &= line.trim().is_empty();
     }
     blocks
 }
@@ -159,6 +199,16 @@ fn run(page: &Path, blocks: &[Block], bench: &Bench) {
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         );
+        if jdk.feature == SHOWN_JDK && matches!(block.stage, Stage::Alone | Stage::Repository) {
+            let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+            if let Some(line) = missing(&block.prints, &printed) {
+                panic!(
+                    "{}: the block of line {} does not print {line:?} there; it prints\n{printed}",
+                    page.display(),
+                    block.line
+                );
+            }
+        }
     }
 }
 
@@ -189,7 +239,18 @@ fn the_commands_in_the_documentation_work() {
 
 #[test]
 fn blocks_are_found() {
-    let found = blocks("a\n```sh\nx\n  y\n```\n```\nno\n```\n   ```sh server exit=3\n   z\n   ```\n```text\nno\n```\n");
-    let found: Vec<_> = found.iter().map(|b| (b.line, b.exit, b.stage, b.text.as_str())).collect();
-    assert_eq!(found, [(2, 0, Stage::Alone, "x\ny\n"), (9, 3, Stage::Server, "z\n")]);
+    let found = blocks(
+        "a\n```sh\nx\n  y\n```\n```\nno\n```\n   ```sh server exit=3\n   z\n   ```\n```text\nyes\n…\n```\n```text\nno\n```\n",
+    );
+    let found: Vec<_> = found.iter().map(|b| (b.line, b.exit, b.stage, b.text.as_str(), b.prints.concat())).collect();
+    let none = String::new;
+    assert_eq!(found, [(2, 0, Stage::Alone, "x\ny\n", none()), (9, 3, Stage::Server, "z\n", "yes".to_owned())]);
+}
+
+#[test]
+fn lines_that_are_not_printed_are_found() {
+    let printed = "  1,234   5.6%  a.B.c(int)\n7 more\n";
+    let missing = |lines: &[&str]| missing(&lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>(), printed).cloned();
+    assert_eq!(missing(&["8 more", "99  1.0%  a.B.c(int)"]), None);
+    assert_eq!(missing(&["8 more", "99  1.0%  a.B.d(int)"]), Some("99  1.0%  a.B.d(int)".to_owned()));
 }

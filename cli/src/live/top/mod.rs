@@ -126,7 +126,7 @@ impl Watch {
             KeyCode::Char('c') => view.kind = Kind::Contexts,
             KeyCode::Char('t') => view.kind = Kind::Threads,
             KeyCode::Char('s') => view.order = view.order.next(),
-            KeyCode::Char(' ' | 'p') => view.paused = !view.paused,
+            KeyCode::Char(' ') => view.paused = !view.paused,
             KeyCode::Char('w') => view.note = self.write().unwrap_or_else(|e| format!("no snapshot: {e:#}")),
             _ => {}
         }
