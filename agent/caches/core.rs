@@ -228,7 +228,7 @@ fn parts(event: &AtomicU64) -> (Option<u32>, Option<(u32, u32)>) {
         caller if event & event::LEAF != 0 => {
             (Some(callee), Some((callee, (caller & !((event::LEAF >> 32) as u32)).wrapping_sub(event::CALLER as u32))))
         }
-        caller => (None, Some((callee.wrapping_sub(event::CALLEE as u32), caller - event::CALLER as u32))),
+        caller => (None, Some((callee.wrapping_sub(event::CALLEE as u32), caller.wrapping_sub(event::CALLER as u32)))),
     }
 }
 

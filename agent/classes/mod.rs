@@ -222,13 +222,13 @@ impl Classes {
 
     /// In a running JVM: whether nobody has seen a class, since it was being loaded when cprof came, and it can be woven. The thread that
     /// links it holds a lock on it: its loader is not asked now, which might wait for another that waits for the class.
-    pub fn is_news(&self, class: jclass) -> Option<()> {
-        let sight = self.sight.as_ref()?;
+    pub fn is_news(&self, class: jclass) -> bool {
+        let Some(sight) = &self.sight else { return false };
         if self.is_awaited(class) || self.entry_of(class).is_some() || !self.jvmti.is_modifiable(class) {
-            return None;
+            return false;
         }
-        let name = self.jvmti.class_name(class).filter(|name| !runtime::is_own(name))?;
-        let loader = self.jvmti.class_loader(class).ok()?;
+        let Some(name) = self.jvmti.class_name(class).filter(|name| !runtime::is_own(name)) else { return false };
+        let Ok(loader) = self.jvmti.class_loader(class) else { return false };
         let seen = loader.is_null() || self.jvmti.tag(loader).is_ok_and(|tag| sight.is_known_to_see(tag));
         if !seen && !crate::lock(&self.gaps).iter().any(|(gap, _)| *gap == name) {
             self.not_covered(
@@ -236,7 +236,7 @@ impl Classes {
                 "it was being loaded when cprof came, and its class loader is not known to find cprof's runtime class",
             );
         }
-        seen.then_some(())
+        seen
     }
 
     /// In a running JVM: this class will be retransformed with others, or has been. To do that the VM links it, which is no news then; JDK 25 does so

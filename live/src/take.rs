@@ -2,8 +2,8 @@
 
 use crate::recordings::Recording;
 use cprof_instrument::abi;
-use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
 use cprof_profile::model::{Profile, RunFacts, Taken};
+use cprof_profile::options::simulation;
 use cprof_profile::recording::{self, Capture, CaptureError, Log, Origin, OriginError};
 use std::io;
 use std::path::PathBuf;
@@ -102,7 +102,7 @@ impl Reading {
         // Nobody knows when a killed process died.
         let ended_ms = if taken == Taken::Killed { 0 } else { now_ms() };
         let run = RunFacts { taken, ended_ms, ..origin.run };
-        let logged = self.capture.caches.iter().any(is_logged) || self.capture.caches.len() > 1;
+        let logged = simulation(&self.capture.caches) == abi::caches::LOGGED;
         let mut profile = recording::assemble(self.capture, &log, run);
         profile.warnings.extend(log.unattended.iter().map(|w| (*w).to_owned()));
         if self.partial {
@@ -117,11 +117,6 @@ impl Reading {
         }
         Ok(profile)
     }
-}
-
-/// Whether a cache's outcomes are simulated from a log rather than while the program runs: all but one FIFO cache per thread.
-fn is_logged(cache: &CacheSpec) -> bool {
-    cache.kind != CacheKind::Fifo || cache.scope != Scope::Thread
 }
 
 fn now_ms() -> u64 {

@@ -74,6 +74,42 @@ fn compare(benches: &[Bench], seeds: &[u64]) -> Outcome {
     outcome
 }
 
+/// In these, random classes are halted: with frames active wherever their code calls something.
+const HALTED_MODES: &[&Mode] = &[
+    &Mode { name: "soon compiled", flags: SOON, options: "", bound: Bound::None },
+    &Mode { name: "call sites and a cache", flags: &[], options: ",sites=on,cache=2k/8", bound: Bound::None },
+    &Mode { name: "depth=2", flags: SOON, options: ",depth=2", bound: Bound::Depth(2) },
+    &Mode { name: "recursion=fold", flags: &["-Xint"], options: ",recursion=fold", bound: Bound::Recursion },
+];
+
+/// At which call of `RandomRun.odd`: by the thread itself if the number is odd, by another one, which it waits for, if it is even.
+const HALTS: [u32; 2] = [24, 71];
+
+/// How the JVM ends then.
+const HALTED: i32 = 5;
+
+#[test]
+fn active_frames_of_random_classes_count_for_what_they_have_executed() {
+    let benches = run::benches();
+    let halted = |(i, halt): (usize, &u32)| {
+        let seeds = seeds();
+        let seed = seeds[i % seeds.len()];
+        let directory = build::fresh(&format!("random-{seed}-halted-{halt}"));
+        let mut program = random::write(seed, true, &directory);
+        std::fs::write(directory.join("halt"), halt.to_string()).or_fail(directory.display());
+        let ours = with_classes(&benches, &directory);
+        // Where fewer calls are made it ends as usual.
+        program.exit = ours[0].plain(&[&program], &[]).code;
+        assert!([0, HALTED].contains(&program.exit), "seed {seed}: {}", program.exit);
+        let outcome = compare::in_modes(&ours, HALTED_MODES, |_| vec![program.clone()]);
+        if outcome.failures.is_empty() {
+            std::fs::remove_dir_all(&directory).or_fail(directory.display());
+        }
+        outcome
+    };
+    HALTS.iter().enumerate().map(halted).fold(Outcome::default(), Outcome::and).assert();
+}
+
 /// A JVM that runs classes when it is asked to.
 struct Turns<'t> {
     running: Running,
