@@ -74,8 +74,20 @@ impl Options {
     pub fn check(&self) -> Result<()> {
         match cprof_profile::options::Options::parse(&self.text()) {
             Ok(_) => Ok(()),
-            Err(wrong) => bail!(Usage(wrong.to_string())),
+            Err(wrong) => bail!(Usage(self.as_arguments(&wrong.to_string()))),
         }
+    }
+
+    /// What is said of the agent's options, of the arguments that they come from: `--depth 0` for `depth=0`.
+    fn as_arguments(&self, said: &str) -> String {
+        let is_given =
+            |name: &str| self.0.iter().any(|option| option.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')));
+        let word = |word: &str| match word.split_once('=') {
+            Some((name, "")) if is_given(name) => format!("--{name}"),
+            Some((name, value)) if is_given(name) => format!("--{name} {value}"),
+            _ => word.to_owned(),
+        };
+        said.split(' ').map(word).collect::<Vec<_>>().join(" ")
     }
 
     /// One of the commands that an agent takes which is there already.
@@ -86,7 +98,7 @@ impl Options {
     /// Adds an option.
     pub fn add(&mut self, name: &str, value: &str) -> Result<()> {
         if value.contains(',') {
-            bail!(Usage(format!("{name} cannot contain a comma, which separates the agent's options: {value}")));
+            bail!(Usage(format!("--{name} cannot contain a comma, which separates the agent's options: {value}")));
         }
         self.0.push(format!("{name}={value}"));
         Ok(())
