@@ -3,6 +3,7 @@
 use crate::program::Program;
 use crate::run::{self, Bench, MODES, Mode, Report};
 use crate::tree::{Bound, Tree};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -185,9 +186,10 @@ fn shown(tree: &Tree, program: &Program, report: &Report, bound: Bound) -> Tree 
         let name = method.strip_prefix(class).and_then(|rest| rest.strip_prefix('.')).and_then(|rest| rest.split('(').next());
         name.is_some_and(|name| ADDED.contains(&name))
     };
-    let left_out = |method: &str| {
-        report.gaps.iter().any(|(name, reason)| name == method || (reason.contains(FLIGHT_RECORDER) && added(name, method)))
-    };
+    let gaps: HashSet<&str> = report.gaps.iter().map(|(name, _)| name.as_str()).collect();
+    let recorded: Vec<&str> =
+        report.gaps.iter().filter(|(_, reason)| reason.contains(FLIGHT_RECORDER)).map(|(name, _)| name.as_str()).collect();
+    let left_out = |method: &str| gaps.contains(method) || recorded.iter().any(|class| added(class, method));
     let tree = tree.below(&program.roots, left_out).without(|method| method.starts_with(BECAUSE_OF_AGENTS)).bounded(bound);
     let timing = program.timing.iter().map(String::as_str);
     let uncertain: Vec<&str> = UNCERTAIN.iter().copied().chain(timing).collect();

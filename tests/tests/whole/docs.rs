@@ -9,7 +9,7 @@
 //! how wide columns are; a line `…` stands for others. (The JVMs of a page run another program than the test's, so what is printed of those is not compared.)
 
 use cprof_tests::live::{Workers, recording};
-use cprof_tests::run::{Bench, on_every_jdk};
+use cprof_tests::run::{self, Bench};
 use cprof_tests::{OrFail, build};
 use std::collections::HashSet;
 use std::fs;
@@ -165,7 +165,7 @@ impl Drop for Servers {
     }
 }
 
-fn run(page: &Path, blocks: &[Block], bench: &Bench) {
+fn run_page(page: &Path, blocks: &[Block], bench: &Bench) {
     let jdk = &bench.jdk;
     let mut servers = Servers::default();
     let name = page.file_stem().unwrap_or_default().to_string_lossy();
@@ -223,15 +223,19 @@ fn the_commands_in_the_documentation_work() {
     }
     // They clean up what all killed JVMs have left.
     let of_servers = Mutex::new(());
-    on_every_jdk(|bench| {
-        for page in &pages {
+    let jdks: Vec<u32> = run::benches().iter().map(|bench| bench.jdk.feature).collect();
+    run::on_every_jdk(|bench| {
+        for (i, page) in pages.iter().enumerate() {
             let blocks = blocks(&fs::read_to_string(page).or_fail(page.display()));
             let task = TASKS.iter().any(|t| page.ends_with(t));
             assert!(!task || !blocks.is_empty(), "{} has no block fenced as sh", page.display());
             let alone = blocks.iter().any(|b| matches!(b.stage, Stage::Server | Stage::Attach | Stage::Killed));
-            let _one_at_a_time = alone.then(|| of_servers.lock());
-            if !blocks.is_empty() {
-                run(page, &blocks, bench);
+            let shows = jdks.contains(&SHOWN_JDK) && blocks.iter().any(|b| !b.prints.is_empty());
+            // What is done to servers differs between JDKs, what a command does with a file does not.
+            let jdk = if shows { SHOWN_JDK } else { jdks[i % jdks.len()] };
+            if !blocks.is_empty() && (alone || jdk == bench.jdk.feature) {
+                let _one_at_a_time = alone.then(|| of_servers.lock());
+                run_page(page, &blocks, bench);
             }
         }
     });
