@@ -8,6 +8,8 @@ use crate::tree::{Bound, Counts, Tree, stable};
 use cprof_export::names;
 use cprof_profile::model::special;
 use cprof_profile::tree::Symbol;
+use serde::Deserialize;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -267,7 +269,49 @@ fn no_context_twice(profile: &Path) {
     }
 }
 
-/// What `cprof report --tree --format json` says.
+/// What `cprof report --tree --format json` says, as far as it is read here.
+#[derive(Deserialize)]
+struct Json<'j> {
+    #[serde(borrow)]
+    contexts: Vec<Row<'j>>,
+    #[serde(borrow)]
+    coverage: Coverage<'j>,
+}
+
+#[derive(Deserialize)]
+struct Row<'j> {
+    index: usize,
+    parent: usize,
+    #[serde(borrow)]
+    class: Cow<'j, str>,
+    #[serde(borrow)]
+    method: Cow<'j, str>,
+    #[serde(borrow)]
+    descriptor: Cow<'j, str>,
+    native: bool,
+    calls: u64,
+    exceptional_exits: u64,
+    bytecodes: u64,
+}
+
+#[derive(Deserialize)]
+struct Coverage<'j> {
+    #[serde(borrow)]
+    gaps: Vec<Gap<'j>>,
+    warnings: Vec<String>,
+    lost_calls: u64,
+    inconsistent_contexts: u64,
+}
+
+#[derive(Deserialize)]
+struct Gap<'j> {
+    #[serde(borrow)]
+    class: Cow<'j, str>,
+    method: Option<String>,
+    reason: String,
+}
+
+/// What the command says of a profile.
 #[derive(Debug)]
 pub struct Report {
     /// Contexts of methods with bytecode.
@@ -281,44 +325,22 @@ pub struct Report {
 impl Report {
     /// Reads a profile by the command.
     pub fn read(profile: &Path) -> Report {
-        use serde_json::Value;
         no_context_twice(profile);
         let text = build::must(Command::new(build::cprof()).arg("report").arg(profile).args(["--tree", "--format", "json"]));
-        let json: Value = serde_json::from_str(&text).or_fail("reading the JSON of cprof report");
-        let list =
-            |value: &Value, key: &str| value[key].as_array().unwrap_or_else(|| panic!("no list {key:?} in the report")).clone();
-        let text =
-            |value: &Value, key: &str| value[key].as_str().unwrap_or_else(|| panic!("no text {key:?} in {value}")).to_owned();
-        let number = |value: &Value, key: &str| value[key].as_u64().unwrap_or_else(|| panic!("no number {key:?} in {value}"));
+        let Json { contexts, coverage } = serde_json::from_str(&text).or_fail("reading the JSON of cprof report");
+        let Coverage { gaps, warnings, lost_calls, inconsistent_contexts } = coverage;
+        assert_eq!((lost_calls, inconsistent_contexts), (0, 0), "lost calls, inconsistent contexts of {}", profile.display());
         let mut tree = Tree::default();
         let mut place = vec![0];
-        for row in list(&json, "contexts") {
-            let method = format!("{}.{}{}", stable(&text(&row, "class")), text(&row, "method"), text(&row, "descriptor"));
-            let counts = Counts {
-                calls: number(&row, "calls"),
-                thrown: number(&row, "exceptional_exits"),
-                bytecodes: number(&row, "bytecodes"),
-            };
-            assert_eq!(number(&row, "index") as usize, place.len(), "contexts are numbered one after the other");
+        for row in contexts {
+            assert_eq!(row.index, place.len(), "contexts are numbered one after the other");
+            let method = format!("{}.{}{}", stable(&row.class), row.method, row.descriptor);
+            let counts = Counts { calls: row.calls, thrown: row.exceptional_exits, bytecodes: row.bytecodes };
             // Native methods have no contexts of their own below them, and none in the oracle's tree.
-            let at = if row["native"] == true {
-                usize::MAX
-            } else {
-                tree.add(place[number(&row, "parent") as usize], &method, counts)
-            };
-            place.push(at);
+            place.push(if row.native { usize::MAX } else { tree.add(place[row.parent], &method, counts) });
         }
-        let coverage = &json["coverage"];
-        let gaps = list(coverage, "gaps");
-        let gaps = gaps.iter().map(|gap| {
-            let class = text(gap, "class").replace('/', ".");
-            let name = gap["method"].as_str().map_or(class.clone(), |method| format!("{class}.{method}"));
-            (name, text(gap, "reason"))
-        });
-        for must_be_zero in ["lost_calls", "inconsistent_contexts"] {
-            assert_eq!(number(coverage, must_be_zero), 0, "{must_be_zero} of {}", profile.display());
-        }
-        let warnings = list(coverage, "warnings").iter().map(|w| w.as_str().unwrap_or_default().to_owned()).collect();
-        Report { gaps: gaps.collect(), tree, warnings }
+        let name = |class: String, method: Option<String>| method.map_or(class.clone(), |method| format!("{class}.{method}"));
+        let gaps = gaps.into_iter().map(|gap| (name(gap.class.replace('/', "."), gap.method), gap.reason)).collect();
+        Report { tree, gaps, warnings }
     }
 }
