@@ -186,35 +186,33 @@ impl Agent {
         let current = self.jvmti.current_thread().map_err(|e| e.to_string())?;
         let muted = Muted::thread(jni, current, self.contexts, &self.arena);
         let mut stopped = Stopped::all(self.jvmti, jni, self.feature >= VIRTUAL_THREADS, || self.arena.has_virtual_threads());
-        let (mut records, mut stacks);
         let begin = Instant::now();
         loop {
             // Not before: a class that is loaded meanwhile may run.
-            records = self.log.records();
-            stacks =
-                Frames::new(self, &Log::read(&records)).stacks(jni, &mut stopped, muted.as_ref(), self.contexts, &self.arena);
+            let records = self.log.records();
+            let log = Log::read(&records);
+            let stacks = Frames::new(self, &log).stacks(jni, &mut stopped, muted.as_ref(), self.contexts, &self.arena);
             // Threads that ran on, to come out of injected code, may have loaded classes and be in them now.
-            if self.log.len() == records.len() as u64 {
-                break;
+            let more = self.log.len() != records.len() as u64;
+            if more && begin.elapsed() <= LONGEST {
+                continue;
             }
-            if begin.elapsed() > LONGEST {
-                records = self.log.records();
-                break;
+            let still = self.caches.as_ref().map(|caches| {
+                // What a thread that runs on logs meanwhile is left out.
+                self.drain(jni, &stopped, caches);
+                caches.stop()
+            });
+            let mut capture = recording::capture(&*self.arena, &stacks).map_err(|e| e.to_string())?;
+            if !stopped.whole {
+                capture.warnings.push(NOT_STOPPED.to_owned());
             }
+            // A thread that is stopped holds the lock for no longer than it takes, as it calls nothing of the VM's with it.
+            let result = at_stop(&self.pauses.0, capture);
+            drop((still, stopped, muted));
+            // As late as may be: what is in the capture and not in the log has no name.
+            let all = more.then(|| self.log.records());
+            return Ok(then(result, &all.as_ref().map_or(log, |records| Log::read(records))));
         }
-        let still = self.caches.as_ref().map(|caches| {
-            // What a thread that runs on logs meanwhile is left out.
-            self.drain(jni, &stopped, caches);
-            caches.stop()
-        });
-        let mut capture = recording::capture(&*self.arena, &stacks).map_err(|e| e.to_string())?;
-        if !stopped.whole {
-            capture.warnings.push(NOT_STOPPED.to_owned());
-        }
-        // A thread that is stopped holds the lock for no longer than it takes, as it calls nothing of the VM's with it.
-        let result = at_stop(&self.pauses.0, capture);
-        drop((still, stopped, muted));
-        Ok(then(result, &Log::read(&records)))
     }
 
     /// Simulates what threads have logged and not simulated themselves.
