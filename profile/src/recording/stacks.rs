@@ -6,7 +6,7 @@
 use super::capture::{Capture, Where};
 use super::memory::Memory;
 use crate::model::DepartureKind;
-use cprof_instrument::abi::{self, flags, kind};
+use cprof_instrument::abi::{self, flags};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A thread's active frames.
@@ -206,8 +206,9 @@ impl Walk<'_> {
     /// The context of `method` called from context `p`.
     fn step(&self, p: u32, method: u32, site: u32) -> Option<u32> {
         let mut p = p;
-        let outside = |n: u32| self.capture.what[n as usize] == kind::OUTSIDE;
-        if self.capture.flags & flags::ROOTS != 0 && (p == self.root || self.ancestors(p).any(outside)) {
+        // What runs outside of the roots has one context for each method, all below the marker.
+        let is_outside = |p: u32| Some(self.capture.parent[p as usize]) == self.outside;
+        if self.capture.flags & flags::ROOTS != 0 && (p == self.root || is_outside(p)) {
             // Only methods named by root= are children of the tree's root.
             match self.marked(Some(self.root), method, site) {
                 Some(_) => p = self.root,

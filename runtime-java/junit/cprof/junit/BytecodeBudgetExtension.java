@@ -32,7 +32,12 @@ public final class BytecodeBudgetExtension implements BeforeTestExecutionCallbac
             return;
         }
         Method method = context.getRequiredTestMethod();
-        long executed = CProf.bytecodes(name(method)) - (Long) before;
+        long after = CProf.bytecodes(name(method));
+        if (after < 0) {
+            uncounted(context, "the agent could not read its counts; standard error says why");
+            return;
+        }
+        long executed = after - (Long) before;
         if (executed <= 0) {
             // The method has run, so at least its return was executed.
             uncounted(context, "the agent does not count " + method.getDeclaringClass().getName());
