@@ -3,6 +3,7 @@
 use crate::OrFail;
 use crate::build::{self, Built, Libraries};
 use crate::jdk::{self, Jdk};
+use crate::live::recording;
 use crate::program::{Expectation, Program};
 use crate::tree::{Bound, Counts, Tree, stable};
 use cprof_export::names;
@@ -13,7 +14,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// One way to run Java.
 #[derive(Debug, Clone)]
@@ -168,6 +169,18 @@ impl Bench {
         assert!(out.exists(), "no profile was written; exit {}, it said: {}{}", ending.code, ending.stdout, ending.stderr);
         (Report::read(out), ending)
     }
+}
+
+/// Runs a JVM to its end. What it leaves in shared memory, where it could not write its profile, goes.
+pub fn end(mut java: Command) -> Ending {
+    let starting = format!("starting {java:?}");
+    let child = java.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().or_fail(&starting);
+    let pid = child.id();
+    let ending = child.wait_with_output().or_fail(&starting).into();
+    if let Some(left) = recording(pid) {
+        let _ = std::fs::remove_dir_all(left); // what stays is found by `cprof clean`
+    }
+    ending
 }
 
 /// A command under another, which takes it as its last arguments.

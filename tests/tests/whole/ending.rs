@@ -1,6 +1,6 @@
 //! However a program ends, its profile is written; and only a wrong option keeps it from starting.
 
-use cprof_tests::run::{Bench, Ending, Report};
+use cprof_tests::run::{Bench, Ending, Report, end};
 use cprof_tests::tree::Counts;
 use cprof_tests::{OrFail, build, run};
 use std::io::{BufRead, BufReader};
@@ -12,10 +12,6 @@ fn java(bench: &Bench, options: &str, main: &str) -> Command {
     java.arg(format!("-agentpath:{}={options}", build::agent().display()));
     java.args(["-cp", &bench.built.class_path, main]);
     java
-}
-
-fn end(mut java: Command) -> Ending {
-    java.output().or_fail(format_args!("starting {java:?}")).into()
 }
 
 /// `Spins` runs until a signal comes, with 1000 calls counted and one frame active.

@@ -3,12 +3,11 @@
 
 use cprof_tests::attach::Running;
 use cprof_tests::faults::{self, Fault, Orders};
-use cprof_tests::live::recording;
-use cprof_tests::run::{Bench, Ending, Report};
+use cprof_tests::run::{Bench, Ending, Report, end};
 use cprof_tests::{OrFail, build, run};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Faults until a round without any shows whether all is well.
 const BETWEEN: usize = 3;
@@ -58,18 +57,6 @@ fn plain(bench: &Bench) -> Command {
     let mut java = bench.jdk.command("java");
     java.args(FLAGS).args(["-cp", &bench.built.class_path]);
     java
-}
-
-/// Runs a JVM. What it leaves in shared memory, where it could not write its profile, goes.
-fn end(mut java: Command) -> Ending {
-    let starting = format!("starting {java:?}");
-    let child = java.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().or_fail(&starting);
-    let pid = child.id();
-    let ending = child.wait_with_output().or_fail(&starting).into();
-    if let Some(left) = recording(pid) {
-        let _ = std::fs::remove_dir_all(left); // what stays is found by `cprof clean`
-    }
-    ending
 }
 
 /// Runs the program under cprof.

@@ -3,7 +3,7 @@
 
 use cprof_tests::attach::Running;
 use cprof_tests::faults::{self, Fault, Orders};
-use cprof_tests::run::{Bench, Ending, Report};
+use cprof_tests::run::{Bench, Ending, Report, end};
 use cprof_tests::tree::Counts;
 use cprof_tests::{OrFail, build, is_without, run};
 use std::path::Path;
@@ -25,10 +25,6 @@ fn java(bench: &Bench, agent: &Path, out: &Path) -> Command {
     java.arg(format!("-agentpath:{}=out={}", agent.display(), out.display()));
     java.args(["-Xmx64m", "-cp", &bench.built.class_path, "Plain"]);
     java
-}
-
-fn end(mut java: Command) -> Ending {
-    java.output().or_fail(format_args!("starting {java:?}")).into()
 }
 
 fn counts(profile: &Path) -> (Vec<Counts>, Report) {
