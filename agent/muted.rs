@@ -22,9 +22,7 @@ impl<'a> Muted<'a> {
         contexts.set(jni, thread, Word::Node, arena.base() + abi::JUNK)?;
         Some(Muted { jni, thread, contexts, before })
     }
-}
 
-impl Muted<'_> {
     /// Where a thread goes on counting, if it is this one.
     pub fn node_of(&self, thread: jobject) -> Option<u64> {
         self.jni.same(self.thread, thread).then_some(self.before)

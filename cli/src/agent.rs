@@ -80,8 +80,7 @@ impl Options {
 
     /// What is said of the agent's options, of the arguments that they come from: `--depth 0` for `depth=0`.
     fn as_arguments(&self, said: &str) -> String {
-        let is_given =
-            |name: &str| self.0.iter().any(|option| option.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')));
+        let is_given = |name: &str| self.0.iter().any(|option| option.split_once('=').is_some_and(|(given, _)| given == name));
         let word = |word: &str| match word.split_once('=') {
             Some((name, "")) if is_given(name) => format!("--{name}"),
             Some((name, value)) if is_given(name) => format!("--{name} {value}"),

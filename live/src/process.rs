@@ -108,14 +108,15 @@ pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// What to do about a process that this user must not look into, which is `owner`'s.
-pub fn as_whom(owner: u32) -> String {
+/// That a process is `owner`'s, and this user must not look into it; and what to do about it.
+pub(crate) fn not_ours(pid: u32, owner: u32) -> String {
     let owner = user_name(owner);
-    match own_user() {
+    let way_out = match own_user() {
         0 => format!("and is kept from root; run cprof as {owner}, where it runs"),
         _ if owner == "root" => "run cprof as root".to_owned(),
         _ => format!("run cprof as {owner} or as root"),
-    }
+    };
+    format!("process {pid} belongs to {owner}; {way_out}")
 }
 
 /// The name of a user for people: from `/etc/passwd`, else the number.

@@ -128,7 +128,7 @@ impl Bench {
             [one] => java.arg(&one.name),
             several => java.arg("Batch").args(several.iter().map(|p| &p.name)),
         };
-        java.output().or_fail(format_args!("starting {java:?}")).into()
+        end(java)
     }
 
     /// Runs programs, one after the other in one JVM.

@@ -69,12 +69,8 @@ pub fn read(path: Option<&Path>, simulated: &[CacheSpec]) -> Result<Matrix> {
         }
         None => DEFAULT.to_owned(),
     };
-    let source = Source { name: &name, text: &text };
-    let file: File = toml::from_str(&text).map_err(|e| {
-        let at = e.span().map_or(text.len(), |span| span.start);
-        source.wrong(at, e.message().trim_end())
-    })?;
-    source.matrix(file, simulated)
+    let file: File = toml::from_str(&text).map_err(|e| TargetError::of_toml(&name, &text, &e))?;
+    Source { name: &name, text: &text }.matrix(file, simulated)
 }
 
 /// Knows where things stand in the file.
@@ -84,13 +80,13 @@ struct Source<'s> {
 }
 
 impl Source<'_> {
-    /// An error about what begins at this byte of the file.
-    fn wrong(&self, at: usize, e: impl Display) -> TargetError {
-        TargetError { place: Some(Place::behind(self.name, self.text.get(..at).unwrap_or(self.text))), message: e.to_string() }
+    /// An error with the place of what it is about.
+    fn wrong<T>(&self, what: &Spanned<T>, e: impl Display) -> TargetError {
+        TargetError { place: Some(Place::behind(self.name, &self.text[..what.span().start])), message: e.to_string() }
     }
 
     fn cache(&self, text: &Spanned<String>) -> Result<CacheSpec, TargetError> {
-        text.get_ref().parse().map_err(|e| self.wrong(text.span().start, e))
+        text.get_ref().parse().map_err(|e| self.wrong(text, e))
     }
 
     /// That there is such a processor, and that it has these parameters.
@@ -99,8 +95,8 @@ impl Source<'_> {
         target: &Spanned<String>,
         mut parameters: impl Iterator<Item = &'a Spanned<String>>,
     ) -> Result<(), TargetError> {
-        let model = Library.load(target.get_ref()).map_err(|e| self.wrong(target.span().start, e))?;
-        parameters.try_for_each(|name| model.has(name.get_ref()).map_err(|e| self.wrong(name.span().start, e)))
+        let model = Library.load(target.get_ref()).map_err(|e| self.wrong(target, e))?;
+        parameters.try_for_each(|name| model.has(name.get_ref()).map_err(|e| self.wrong(name, e)))
     }
 
     /// All combinations, and the base.
@@ -112,7 +108,7 @@ impl Source<'_> {
         let mut sets: Vec<Vec<(String, i64)>> = vec![Vec::new()];
         for (name, values) in &file.set {
             if values.is_empty() {
-                bail!(self.wrong(name.span().start, format!("{} has no values; give it some, or leave it out", name.get_ref())));
+                bail!(self.wrong(name, format!("{} has no values; give it some, or leave it out", name.get_ref())));
             }
             let with = |set: &Vec<(String, i64)>, v: i64| set.iter().cloned().chain([(name.get_ref().clone(), v)]).collect();
             sets = sets.iter().flat_map(|set| values.iter().map(move |&v| with(set, v))).collect();

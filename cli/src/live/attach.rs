@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::hotspot::attach::{AttachError, load};
 use cprof_live::hotspot::exchange::Exchange;
 use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
-use cprof_live::process::{Process, as_whom, user_name};
+use cprof_live::process::Process;
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::{dotted, few, thousands};
 use cprof_profile::options::literal;
@@ -156,7 +156,7 @@ impl Target {
         let jvm = Jvm::of(process).map_err(|why| match why {
             NotJvm::Other if !is_there(pid) => anyhow!("process {pid} has just ended"),
             NotJvm::Other => anyhow!("process {pid} is not a HotSpot JVM; cprof list shows those that run"),
-            NotJvm::Unreadable => anyhow!("process {pid} belongs to {}; {}", user_name(owner), as_whom(owner)),
+            NotJvm::Unreadable => AttachError::OtherUser { pid, owner }.into(),
         })?;
         let agent = match agent {
             Some(path) => path.to_owned(),

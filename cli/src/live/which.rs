@@ -3,8 +3,9 @@
 use crate::output;
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
+use cprof_live::hotspot::attach::AttachError;
 use cprof_live::hotspot::jvm::{Jvm, Presence};
-use cprof_live::process::{Process, as_whom, user_name};
+use cprof_live::process::Process;
 use cprof_live::recordings::{Found, Recording, Shelf, State};
 use cprof_profile::recording::files::DirectoryName;
 use std::io;
@@ -40,7 +41,7 @@ pub fn recorded(pid: u32) -> Result<Recording> {
             Err(_) => format!("process {pid} is not being recorded, and is no JVM; cprof list shows the JVMs that run"),
         }),
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-            bail!("process {pid} belongs to {}; {}", user_name(process.user), as_whom(process.user))
+            bail!(AttachError::OtherUser { pid, owner: process.user })
         }
         Err(e) => Err(e).with_context(|| format!("looking for recordings in {}", shelf.path().display())),
     }

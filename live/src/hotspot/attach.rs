@@ -6,7 +6,7 @@
 //! are the JVM's, so a container's are looked up below `/proc/<pid>/root`, and the process id is the container's.
 
 use super::jvm::Jvm;
-use crate::process::{Process, as_whom, own_user, user_name};
+use crate::process::{Process, not_ours, own_user, user_name};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -33,7 +33,7 @@ const LONGEST_ANSWER: u64 = 1 << 20;
 #[derive(Debug, Error)]
 pub enum AttachError {
     /// It must not be talked to by this user.
-    #[error("process {pid} belongs to {}; {}", user_name(*owner), as_whom(*owner))]
+    #[error("{}", not_ours(*pid, *owner))]
     OtherUser {
         /// The process.
         pid: u32,

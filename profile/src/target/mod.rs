@@ -211,4 +211,10 @@ impl TargetError {
     pub fn new(message: impl Into<String>) -> TargetError {
         TargetError { place: None, message: message.into() }
     }
+
+    /// What is wrong with the text of a file as TOML, or as what it should be a description of.
+    pub fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> TargetError {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or(text);
+        TargetError { place: Some(Place::behind(file, before)), message: error.message().trim_end().to_owned() }
+    }
 }

@@ -233,10 +233,7 @@ const TOP: [&str; 13] = [
 /// Anything that is no model, with line and column.
 pub fn read(file: &str, text: &str) -> Result<Source, TargetError> {
     let reader = Reader { file, text };
-    let document = DeTable::parse(text).map_err(|e| TargetError {
-        place: Some(reader.place(e.span().map_or(0, |s| s.start))),
-        message: e.message().trim_end().to_owned(),
-    })?;
+    let document = DeTable::parse(text).map_err(|e| TargetError::of_toml(file, text, &e))?;
     let document = document.get_ref();
     let mut model = Source { file: file.to_owned(), ..Source::default() };
     if let Some(sources) = document.get("sources") {

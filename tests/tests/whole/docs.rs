@@ -117,7 +117,7 @@ fn blocks(page: &str) -> Vec<Block> {
                 block.text.push('\n');
             }
             None if shown && !line.trim().is_empty() && line.trim() != "…" => {
-                blocks.last_mut().into_iter().for_each(|block| block.prints.push(line.to_owned()))
+                blocks.last_mut().expect("right behind a block").prints.push(line.to_owned());
             }
             _ => {}
         }

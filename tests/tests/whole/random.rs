@@ -90,9 +90,8 @@ const HALTED: i32 = 5;
 
 #[test]
 fn active_frames_of_random_classes_count_for_what_they_have_executed() {
-    let benches = run::benches();
+    let (benches, seeds) = (run::benches(), seeds());
     let halted = |(i, halt): (usize, &u32)| {
-        let seeds = seeds();
         let seed = seeds[i % seeds.len()];
         let directory = build::fresh(&format!("random-{seed}-halted-{halt}"));
         let mut program = random::write(seed, true, &directory);
@@ -105,9 +104,11 @@ fn active_frames_of_random_classes_count_for_what_they_have_executed() {
         if outcome.failures.is_empty() {
             std::fs::remove_dir_all(&directory).or_fail(directory.display());
         }
-        outcome
+        (outcome, program.exit)
     };
-    HALTS.iter().enumerate().map(halted).fold(Outcome::default(), Outcome::and).assert();
+    let (outcomes, exits): (Vec<Outcome>, Vec<i32>) = HALTS.iter().enumerate().map(halted).unzip();
+    assert!(exits.contains(&HALTED), "none was halted: {seeds:?} make too few calls");
+    outcomes.into_iter().fold(Outcome::default(), Outcome::and).assert();
 }
 
 /// A JVM that runs classes when it is asked to.
