@@ -102,6 +102,11 @@ impl Agent {
         }
     }
 
+    /// Whether the JVM is about to end, and all that it has counted is written.
+    pub fn has_finished(&self) -> bool {
+        *lock(&self.finished)
+    }
+
     /// Where the user wants it, or [elsewhere](options::elsewhere) if that cannot be.
     fn write_anywhere(&self, jni: Jni, wanted: &Path) -> Result<Summary, String> {
         let first = match self.write_profile(jni, wanted) {

@@ -3,15 +3,15 @@
 //!
 //! The variable `CPROF_FAULTS` of the JVM names a file that is read when the agent is loaded and at each command to it. Its line is
 //! `list PATH`: each point that is passed is appended to that file; or `KIND N POINT`: what happens where POINT is passed for the N-th time.
-//! Kinds: `panic`; `error`, where the point can fail; `memory`: from there on no allocation of the agent's succeeds. When it happens,
-//! the line goes from the file.
+//! Kinds: `panic`; `error`, where the point can fail; `memory`: from there on no allocation of the agent's succeeds; `end`: the JVM is told to
+//! end, and the point is left when the agent has done its part in that; the JVM goes on once the command is answered. When it happens, the line goes from the file.
 
 /// The error numbers that faults are reported as: that of system calls, and that of JVMTI (JVMTI_ERROR_OUT_OF_MEMORY).
 pub const NO_MEMORY: i32 = libc::ENOMEM;
 /// As [`NO_MEMORY`], of JVMTI.
 pub const JVMTI_NO_MEMORY: i32 = 110;
 
-pub use switch::{arm, fails, memory_is_out};
+pub use switch::{answered, arm, fails, finished, memory_is_out};
 
 /// Passes a point that cannot fail, but for panics and memory.
 #[inline(always)]
@@ -40,6 +40,14 @@ mod switch {
     #[inline(always)]
     pub fn pass(_point: &'static str) {}
 
+    /// The agent has done its part in the end of the JVM.
+    #[inline(always)]
+    pub fn finished() {}
+
+    /// A command is answered.
+    #[inline(always)]
+    pub fn answered() {}
+
     /// Whether allocations fail.
     #[inline(always)]
     pub fn memory_is_out() -> bool {
@@ -49,18 +57,23 @@ mod switch {
 
 #[cfg(feature = "faults")]
 mod switch {
-    use crate::{lock, message};
+    use crate::{Agent, lock, message};
     use std::fs::{File, OpenOptions};
     use std::io::Write;
     use std::path::PathBuf;
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
+
+    /// Longer than a JVM takes to begin its end once it was told, and than any command.
+    const LONG: Duration = Duration::from_secs(60);
 
     /// What happens.
     enum Kind {
         Panic,
         Error,
         Memory,
+        End,
     }
 
     enum Order {
@@ -70,6 +83,7 @@ mod switch {
 
     static ORDER: Mutex<Option<Order>> = Mutex::new(None);
     static OUT: AtomicBool = AtomicBool::new(false);
+    static ENDS: AtomicBool = AtomicBool::new(false);
 
     /// Reads what is to go wrong.
     pub fn arm() {
@@ -96,6 +110,7 @@ mod switch {
             "panic" => Kind::Panic,
             "error" => Kind::Error,
             "memory" => Kind::Memory,
+            "end" => Kind::End,
             _ => return None,
         };
         let (left, point) = rest.split_once(' ')?;
@@ -134,11 +149,36 @@ mod switch {
                 OUT.store(true, Ordering::Release);
                 false
             }
+            Kind::End => {
+                drop(order);
+                ENDS.store(true, Ordering::Release);
+                // SAFETY: the JVM handles this signal of its own accord.
+                unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
+                wait(|| Agent::get().is_some_and(|agent| agent.has_finished()));
+                false
+            }
             Kind::Panic => {
                 drop(order);
                 panic!("fault ordered at {point}");
             }
         }
+    }
+
+    fn wait(until: impl Fn() -> bool) {
+        let since = Instant::now();
+        while !until() && since.elapsed() < LONG {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// The agent has done its part in the end of the JVM.
+    pub fn finished() {
+        wait(|| !ENDS.load(Ordering::Acquire));
+    }
+
+    /// A command is answered.
+    pub fn answered() {
+        ENDS.store(false, Ordering::Release);
     }
 
     /// Whether allocations fail.

@@ -266,6 +266,7 @@ unsafe extern "C" fn vm_death(_env: *mut RawEnv, jni: *mut JNIEnv) {
     guard(|| {
         // SAFETY: jni is this callback's.
         Agent::get()?.finish(unsafe { Jni::new(jni) }?);
+        faults::finished();
         Some(())
     });
 }

@@ -66,6 +66,7 @@ pub unsafe fn command(vm: *mut JavaVM, text: &str) -> bool {
         (None, Err(error)) => say(error),
         (None, Ok(())) => {}
     }
+    faults::answered();
     done.is_ok()
 }
 

@@ -116,6 +116,10 @@ pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result
         if memory::is_short() { Err(memory::NONE.to_owned()) } else { Ok(()) }
     });
     if let Err(error) = started {
+        if agent.has_finished() {
+            // Nothing needs to be undone for the moment that is left of this JVM.
+            return Err(error);
+        }
         if let Some(directory) = &agent.directory {
             directory.remove();
         }
@@ -237,7 +241,13 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         classes.each(|class| attached.clear_intrinsics(agent, class));
     }
     switch(agent, jni, true)?;
+    faults::pass("switched on");
     if let Some(attached) = &agent.attached {
+        let finished = crate::lock(&agent.finished);
+        // What ended meanwhile found that nothing was counted, and wrote nothing.
+        if *finished {
+            return Err("this JVM is about to end; nothing was counted".to_owned());
+        }
         attached.counts.store(true, Ordering::SeqCst);
     }
     reply.put("pause_ms", longest.as_millis());

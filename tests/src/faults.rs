@@ -25,7 +25,7 @@ pub struct Orders(PathBuf);
 pub struct Fault {
     /// Where.
     pub point: String,
-    /// `panic`, `error` or `memory`.
+    /// `panic`, `error`, `memory` or `end`.
     pub kind: &'static str,
     /// At the n-th time.
     pub nth: usize,

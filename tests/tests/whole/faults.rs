@@ -4,7 +4,7 @@
 use cprof_tests::attach::Running;
 use cprof_tests::faults::{self, Fault, Orders};
 use cprof_tests::run::{Bench, Ending, Report, end};
-use cprof_tests::{OrFail, build, run};
+use cprof_tests::{OrFail, build, live, run};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -293,6 +293,34 @@ fn a_start_that_failed_leaves_the_jvms_flags_as_they_were() {
             let failed = flags(Some(agent.clone()), &orders);
             assert!(failed.stderr.contains("runs on without being profiled"), "{fault:?}: {}", failed.stderr);
             assert_eq!(set_flags(&failed.stdout, feature), set_flags(&expected, feature), "JDK {feature}, {fault:?}");
+        }
+    }
+}
+
+/// The end comes before anything is woven, in the middle, when counting is on but not said to be, and when it is.
+#[test]
+fn a_jvm_that_ends_while_it_is_attached_to_writes_a_profile_or_says_that_it_does_not() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("faults-end-{}", bench.jdk.feature));
+        for (point, nth, counted) in
+            [("weave loaded", 1, false), ("weave", 300, false), ("switched on", 1, false), ("describe", 1, true)]
+        {
+            let name = point.replace(' ', "-");
+            let (orders, out) = (Orders::new(&directory, &name), directory.join(format!("{name}.cprof")));
+            let mut java = plain(&bench);
+            orders.apply(&mut java);
+            java.args(["Serve", "threads"]);
+            let mut running = Running::start_for(java, &directory, &faults::agent());
+            let pid = running.pid();
+            orders.fault(&Fault { point: point.to_owned(), kind: "end", nth });
+            let (said, reply) = running.tell(&format!("root=Serve.request,out={}", out.display()));
+            let context = format!("JDK {}, {point}: {said:?} {reply:?}", bench.jdk.feature);
+            drop(running);
+            assert!(orders.happened(), "{context}: it did not end there");
+            assert_eq!(out.exists(), counted, "{context}");
+            let reply = reply.expect("it waits for the answer");
+            assert_eq!(reply.contains("error: this JVM is about to end"), !counted, "{context}");
+            assert_eq!(live::recording(pid), None, "{context}");
         }
     }
 }
