@@ -246,7 +246,7 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         let finished = crate::lock(&agent.finished);
         // What ended meanwhile found that nothing was counted, and wrote nothing.
         if *finished {
-            return Err("this JVM is about to end; nothing was counted".to_owned());
+            return Err("this JVM is about to end, and nothing was counted".to_owned());
         }
         attached.counts.store(true, Ordering::SeqCst);
     }

@@ -81,6 +81,11 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
 }
 
 impl Reading {
+    /// Whether anything was counted.
+    pub fn has_counts(&self) -> bool {
+        !self.capture.trees.is_empty() || self.capture.lost_calls > 0
+    }
+
     /// The counts, and the class log's bytes.
     pub fn into_parts(self) -> (Capture, Vec<u8>) {
         (self.capture, self.log)

@@ -70,7 +70,20 @@ pub fn attach(args: &Attach) -> Result<()> {
             None
         }
     };
-    let reply = target.send(options)?;
+    let reply = match target.send(options) {
+        Err(error) if is_end(&error) => {
+            let counted = which::left_counts(args.pid);
+            if written() {
+                tell(format_args!("JVM {} ended when cprof had just come; it wrote {}", args.pid, out.display()));
+                return Ok(());
+            }
+            bail!(match counted {
+                true => format!("{error}. What it had counted is left; write it with: cprof recover {}", args.pid),
+                false => format!("{error}, and nothing was counted"),
+            });
+        }
+        reply => reply?,
+    };
     tell(format_args!("attached to JVM {}{}", args.pid, covered(&reply)));
     let Some((time, mut signals)) = signals else {
         let (pid, out) = (args.pid, out.display());
@@ -116,13 +129,13 @@ pub fn detach(args: &Detach) -> Result<()> {
             (out, bytes)
         }
         None => {
-            let reply = target.send(Options::command("detach")).map_err(|error| match error.downcast_ref() {
-                Some(AttachError::Ended { .. }) => {
+            let reply = target.send(Options::command("detach")).map_err(|error| match is_end(&error) {
+                true => {
                     anyhow!(
                         "{error}. It has written its profile where cprof attach said, or left a recording: cprof list --stale"
                     )
                 }
-                _ => error,
+                false => error,
             })?;
             let out = said(&reply, "out").context("the agent did not say which file it wrote")?;
             (PathBuf::from(out), said(&reply, "bytes").and_then(|b| b.parse().ok()).unwrap_or(0))
@@ -143,6 +156,11 @@ pub fn exact_snapshot(pid: u32, agent: Option<&str>, out: &Path) -> Result<u64> 
     output::has_place(out, Path::to_owned)?;
     signals::finish_first(&ENDING)?;
     Target::new(pid, agent)?.fetch("snapshot", out)
+}
+
+/// Whether the JVM ended before it answered.
+fn is_end(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(AttachError::Ended { .. }))
 }
 
 fn is_there(pid: u32) -> bool {

@@ -6,7 +6,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::hotspot::attach::AttachError;
 use cprof_live::hotspot::jvm::{Jvm, Presence};
 use cprof_live::process::Process;
-use cprof_live::recordings::{Found, Recording, Shelf, State};
+use cprof_live::recordings::{Found, Recording, Shelf, State, remove};
+use cprof_live::take;
 use cprof_profile::recording::files::DirectoryName;
 use std::io;
 use std::path::Path;
@@ -76,17 +77,36 @@ pub fn recordings(shelf: &Shelf) -> Result<Vec<Found>> {
 /// How long a process that was killed may take to be gone: the kernel frees its memory first.
 const DYING: Duration = Duration::from_secs(1);
 
-/// The dead process's recording that a process id or a path means.
-pub fn left(what: &str) -> Result<Recording> {
+/// As [`found`], when processes that are dying are dead.
+fn found_dead(what: &str) -> Result<(Shelf, Vec<Found>)> {
     let since = Instant::now();
-    let found = loop {
-        let (_, found) = found(Path::new(what))?;
+    loop {
+        let (shelf, found) = found(Path::new(what))?;
         let alive = found.iter().any(|f| matches!(f.state, State::Recorded(_)));
         if !alive || since.elapsed() > DYING {
-            break found;
+            return Ok((shelf, found));
         }
         std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Whether a process that has died has left counts here. What it has left without any is removed.
+pub fn left_counts(pid: u32) -> bool {
+    let Ok((shelf, found)) = found_dead(&pid.to_string()) else { return false };
+    let empty = |found: &Found| match &found.state {
+        State::Begun => true,
+        State::Left(recording) => take::read(recording).is_ok_and(|reading| !reading.has_counts()),
+        _ => false,
     };
+    let (empty, others): (Vec<_>, Vec<_>) = found.into_iter().partition(empty);
+    // What cannot be removed is listed and removed with what others have left.
+    empty.iter().for_each(|found| drop(remove(&shelf, found)));
+    others.iter().any(|found| matches!(found.state, State::Left(_)))
+}
+
+/// The dead process's recording that a process id or a path means.
+pub fn left(what: &str) -> Result<Recording> {
+    let (_, found) = found_dead(what)?;
     let mut left = Vec::new();
     let mut why_not = None;
     for one in found {

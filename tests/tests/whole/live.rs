@@ -344,6 +344,7 @@ fn a_jvm_that_ends_while_it_is_attached_to_spares_an_older_profile() {
                     "JDK {}, {wait} ms: it was attached to, and wrote nothing: {ending:?}",
                     bench.jdk.feature
                 );
+                assert_eq!(recording(pid), None, "JDK {}, {wait} ms: {ending:?}", bench.jdk.feature);
             } else {
                 let report = cprof(&["report", text(&out), "--format", "json"]);
                 let totals = serde_json::from_str::<Value>(&report.stdout).or_fail(&report.stderr)["totals"].clone();
