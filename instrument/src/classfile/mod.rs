@@ -12,6 +12,7 @@ pub mod instructions;
 pub mod mutf8;
 pub mod opcode;
 mod pool;
+pub(crate) mod stack_map;
 
 pub(crate) use annotations::{Position, type_annotation_positions};
 pub use code::{Code, Handler};

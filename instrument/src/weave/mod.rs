@@ -29,6 +29,7 @@ use tables::Moved;
 use crate::abi;
 use crate::classfile::instructions::{Instruction, Instructions};
 use crate::classfile::opcode::op;
+use crate::classfile::stack_map::StackMapTable;
 use crate::classfile::{ClassFile, Code, Error, Method, tag};
 use crate::flow::{Graph, mark};
 use crate::probes::{Level, Planner};
@@ -266,10 +267,10 @@ impl Weaver {
         let (graph, counters) = (graph, *counters);
         let mut layout = Layout::new(method, code, graph, counters)?;
         let leaf = graph.leaf;
-        let original_frames = frames::original(class, code);
+        let original_frames = StackMapTable::of(class, code);
         let has_frames = class.major >= 50;
-        let frame_at_0 = has_frames && graph.marks[0] & mark::TARGET != 0
-            || original_frames.is_some_and(|(_, content)| frames::start_at_0(content));
+        let frame_at_0 =
+            has_frames && graph.marks[0] & mark::TARGET != 0 || original_frames.is_some_and(|table| table.starts_at_0());
         self.placement.place(graph, edges);
         let id = policy.id(method, counters, leaf).ok_or(SkipReason::NoId)?;
         let mut level = options.level;
@@ -287,7 +288,7 @@ impl Weaver {
             }
             let around = Around { class, method, graph, body: &self.body, placement: &self.placement, layout };
             if !has_frames {
-                frames.out.clear();
+                frames.none();
                 break design;
             }
             layout = match frames.rewrite(original_frames, &around, &mut self.constants)? {
@@ -299,7 +300,7 @@ impl Weaver {
         };
         let (body, placement) = (&self.body, &self.placement);
         let moved = Moved { graph, body, layout };
-        let source = method_info::Source { class, method, code, moved: &moved, placement, frames: &frames.out };
+        let source = method_info::Source { class, method, code, moved: &moved, placement, frames: frames.content() };
         method_info::write(&mut self.methods, &source, &mut self.constants)?;
         let map = if options.maps { copied(code, graph, body, placement) } else { Vec::new() };
         Ok(WovenMethod { index: method.index, id, counters, leaf, level: design.level, map })
