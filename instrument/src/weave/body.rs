@@ -1,10 +1,11 @@
 //! The new code of a method: the program's instructions with the injected ones between them, and where everything went.
 
 use super::SkipReason;
+use super::calls::Call;
 use super::layout::Layout;
 use super::placement::{NONE, Placement};
 use super::pool::NewConstants;
-use super::sequences::{Call, Emitter, local};
+use super::sequences::{Emitter, local};
 use super::{Options, Treatment};
 use crate::classfile::instructions::{Instruction, Instructions};
 use crate::classfile::opcode::op;

@@ -7,8 +7,9 @@
 //! of `DelegatingClassLoader` by that loader's parent, which does not know them.) They are public, because an interface, whose
 //! superclass is `Object` too (§4.1), may not call protected methods of it (§5.4.4); the runtime hides them from reflection.
 
+use super::calls::Call;
 use super::pool::NewConstants;
-use super::sequences::{Call, local};
+use super::sequences::local;
 use crate::classfile::descriptor::{parameters, slots};
 use crate::classfile::opcode::op;
 
@@ -28,7 +29,7 @@ pub(super) fn write(out: &mut Vec<u8>, constants: &mut NewConstants) -> u16 {
     let annotations_name = constants.utf8(b"RuntimeVisibleAnnotations").to_be_bytes();
     let types = ANNOTATIONS.map(|name| constants.utf8(name).to_be_bytes());
     let mut count = 0;
-    for call in Call::all().filter(|call| !matches!(call, Call::Start | Call::End)) {
+    for call in Call::ALL.iter().copied().filter(|call| !matches!(call, Call::Start | Call::End)) {
         let (name, descriptor) = call.signature();
         out.extend_from_slice(&ACCESS.to_be_bytes());
         out.extend_from_slice(&constants.utf8(format!("{PREFIX}{name}").as_bytes()).to_be_bytes());

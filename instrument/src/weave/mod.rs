@@ -3,9 +3,10 @@
 //! Append-only: new constants go behind the old ones, so that whatever code movement does not touch is copied byte for
 //! byte. Per method: [`layout`] makes room for our locals, [`placement`] decides where counters go, [`body`] writes the code,
 //! [`frames`] and [`tables`] bring the attributes along, [`method_info`] puts them together. [`sequences`] holds the injected
-//! bytecode itself.
+//! bytecode itself, [`calls`] what it calls.
 
 mod body;
+mod calls;
 mod forwarders;
 mod frames;
 mod layout;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::calls::Call;
 use super::forwarders;
-use super::sequences::Call;
 use crate::abi;
 use crate::classfile::tag;
 
@@ -21,7 +21,7 @@ pub(super) struct NewConstants {
     /// `<local4>`, by slot.
     local_names: Vec<(u16, u16)>,
     integers: HashMap<i32, u16>,
-    calls: [Option<u16>; Call::KINDS],
+    calls: [Option<u16>; Call::ALL.len()],
 }
 
 impl NewConstants {
@@ -77,7 +77,7 @@ impl NewConstants {
 
     /// The Methodref of a runtime method.
     pub(super) fn call(&mut self, call: Call) -> u16 {
-        if let Some(index) = self.calls[call.kind()] {
+        if let Some(index) = self.calls[call as usize] {
             return index;
         }
         let class = match self.heir.or(self.runtime) {
@@ -94,7 +94,7 @@ impl NewConstants {
         let descriptor = self.utf8(descriptor.as_bytes()).to_be_bytes();
         let pair = self.push(tag::NAME_AND_TYPE, &[&name, &descriptor]).to_be_bytes();
         let index = self.push(tag::METHODREF, &[&class.to_be_bytes(), &pair]);
-        self.calls[call.kind()] = Some(index);
+        self.calls[call as usize] = Some(index);
         index
     }
 

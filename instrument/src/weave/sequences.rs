@@ -1,103 +1,10 @@
 //! The injected bytecode, as listings. Each comment shows the operand stack after the instruction, top last, above what
 //! the program itself has there. J is a long (two slots), I an int, A a reference.
 
+use super::calls::Call;
 use super::pool::NewConstants;
-use crate::abi::{self, call, node};
+use crate::abi::node;
 use crate::classfile::opcode::op;
-
-/// A call of the runtime.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Call {
-    Current,
-    Enter,
-    EnterRoot,
-    Leaf,
-    LeafRoot,
-    Leave,
-    Ret,
-    Unwind,
-    UnwindConstructor,
-    Caught,
-    Count,
-    Site,
-    Start,
-    End,
-    /// `count1` … `count12`
-    CountFixed(u16),
-}
-
-impl Call {
-    const PLAIN: usize = 14;
-    /// Number of different calls.
-    pub(super) const KINDS: usize = Self::PLAIN + abi::call::COUNT_FIXED as usize;
-
-    /// Every call.
-    pub(super) fn all() -> impl Iterator<Item = Call> {
-        const PLAIN: [Call; Call::PLAIN] = [
-            Call::Current,
-            Call::Enter,
-            Call::EnterRoot,
-            Call::Leaf,
-            Call::LeafRoot,
-            Call::Leave,
-            Call::Ret,
-            Call::Unwind,
-            Call::UnwindConstructor,
-            Call::Caught,
-            Call::Count,
-            Call::Site,
-            Call::Start,
-            Call::End,
-        ];
-        PLAIN.into_iter().chain((1..=call::COUNT_FIXED).map(Call::CountFixed))
-    }
-
-    /// A number below [`Self::KINDS`].
-    pub(super) fn kind(self) -> usize {
-        match self {
-            Call::Current => 0,
-            Call::Enter => 1,
-            Call::EnterRoot => 2,
-            Call::Leaf => 3,
-            Call::LeafRoot => 4,
-            Call::Leave => 5,
-            Call::Ret => 6,
-            Call::Unwind => 7,
-            Call::UnwindConstructor => 8,
-            Call::Caught => 9,
-            Call::Count => 10,
-            Call::Site => 11,
-            Call::Start => 12,
-            Call::End => 13,
-            Call::CountFixed(counter) => Self::PLAIN + counter as usize - 1,
-        }
-    }
-
-    /// Name and descriptor.
-    pub(super) fn signature(self) -> (&'static str, &'static str) {
-        const FIXED: [&str; call::COUNT_FIXED as usize] = [
-            "count1", "count2", "count3", "count4", "count5", "count6", "count7", "count8", "count9", "count10", "count11",
-            "count12",
-        ];
-        match self {
-            Call::Current => call::CURRENT,
-            Call::Enter => call::ENTER,
-            Call::EnterRoot => call::ENTER_ROOT,
-            Call::Leaf => call::LEAF,
-            Call::LeafRoot => call::LEAF_ROOT,
-            Call::Leave => call::LEAVE,
-            Call::Ret => call::RET,
-            Call::Unwind => call::UNWIND,
-            Call::UnwindConstructor => call::UNWIND_CONSTRUCTOR,
-            Call::Caught => call::CAUGHT,
-            Call::Count => call::COUNT,
-            Call::Site => call::SITE,
-            Call::Start => call::START,
-            Call::End => call::END,
-            Call::CountFixed(counter) => (FIXED[counter as usize - 1], "(J)V"),
-        }
-    }
-}
 
 /// Operand stack slots that injected code may need above the program's own, and at the least.
 pub(super) const EXTRA_STACK: u16 = 4;
@@ -191,8 +98,8 @@ impl Emitter<'_> {
     /// Adds 1 to a counter other than counter 0.
     pub(super) fn count(&mut self, counter: u16) {
         self.load_long(self.locals.n); //                                       J
-        if counter <= call::COUNT_FIXED {
-            self.invoke(Call::CountFixed(counter)); //                          -
+        if let Some(call) = Call::count(counter) {
+            self.invoke(call); //                                               -
         } else {
             self.push_int(node::COUNTERS as i32 + 8 * i32::from(counter)); //   J I
             self.invoke(Call::Count); //                                        -
