@@ -29,11 +29,11 @@ struct Shared {
 impl Progress {
     /// Begins; `doing` as in "reading app.cprof".
     pub fn start(doing: String) -> Progress {
-        let shared = Arc::new(Shared { over: Mutex::new(false), wake: Condvar::new(), done: AtomicU64::new(UNKNOWN) });
+        let shared = Arc::new(Shared::new());
         let able = io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
         let speaker = able.then(|| {
             let shared = Arc::clone(&shared);
-            std::thread::spawn(move || shared.speak(&doing))
+            std::thread::spawn(move || shared.speak(&doing, &mut io::stderr()))
         });
         Progress { shared, speaker }
     }
@@ -45,8 +45,17 @@ impl Progress {
 }
 
 impl Shared {
+    fn new() -> Shared {
+        Shared { over: Mutex::new(false), wake: Condvar::new(), done: AtomicU64::new(UNKNOWN) }
+    }
+
+    fn end(&self) {
+        *self.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.wake.notify_all();
+    }
+
     /// Speaks until it is over.
-    fn speak(&self, doing: &str) {
+    fn speak(&self, doing: &str, terminal: &mut dyn Write) {
         let begin = Instant::now();
         let mut wait = LONG;
         let mut over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,10 +73,10 @@ impl Shared {
             let columns = if columns == 0 { 80 } else { columns };
             let line = line(doing, self.done.load(Ordering::Relaxed), begin.elapsed(), columns);
             // Whether a terminal shows it changes nothing.
-            let _ = write!(io::stderr(), "\r{line}\x1b[K");
+            let _ = write!(terminal, "\r{line}\x1b[K");
         }
         if wait == INTERVAL {
-            let _ = write!(io::stderr(), "\r\x1b[K");
+            let _ = write!(terminal, "\r\x1b[K");
         }
     }
 }
@@ -82,8 +91,7 @@ fn line(doing: &str, done: u64, elapsed: Duration, columns: usize) -> String {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        *self.shared.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.shared.wake.notify_all();
+        self.shared.end();
         if let Some(speaker) = self.speaker.take() {
             let _ = speaker.join(); // it does not panic, and nothing depends on it
         }
@@ -98,6 +106,35 @@ mod tests {
     fn a_line_fits_the_terminal() {
         assert_eq!(line("reading a.cprof", UNKNOWN, Duration::from_secs(3), 80), "reading a.cprof … 3 s");
         assert_eq!(line("writing \x1b[mlong name", 7, Duration::from_secs(12), 24), "writing [ml … 7 %, 12 s");
+    }
+
+    /// Notes what is written, for another thread to see.
+    struct Noted<'n>(&'n Mutex<Vec<u8>>);
+
+    impl Write for Noted<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_long_is_spoken_of_until_it_is_over() {
+        let (shared, said) = (Shared::new(), Mutex::new(Vec::new()));
+        shared.done.store(50, Ordering::Relaxed);
+        std::thread::scope(|scope| {
+            scope.spawn(|| shared.speak("testing", &mut Noted(&said)));
+            while said.lock().unwrap().is_empty() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            shared.end();
+        });
+        let said = String::from_utf8(said.into_inner().unwrap()).unwrap();
+        assert!(said.starts_with("\rtesting … 50 %, ") && said.ends_with(" s\x1b[K\r\x1b[K"), "{said:?}");
     }
 
     #[test]

@@ -156,8 +156,16 @@ fn compare(bench: &Bench, group: &[Program], modes: &[&Mode]) -> Outcome {
             }
             let mut contexts = 0;
             if let Some(truth) = &truth {
-                let truth = shown(truth, program, &report, mode.bound);
-                let counted = shown(&report.tree, program, &report, Bound::None);
+                let whole = covered(truth, program, &report);
+                // Folded, what may differ is not below the methods any more that it is the matter of.
+                let loose =
+                    if mode.bound == Bound::None { HashSet::new() } else { whole.below_any(|m| is_uncertain(program, m)) };
+                let shown = |tree: &Tree| {
+                    let tight = (!loose.is_empty()).then(|| tree.without(|m| loose.contains(m)));
+                    tight.as_ref().unwrap_or(tree).cut(|m| is_uncertain(program, m))
+                };
+                let truth = shown(&whole.bounded(mode.bound));
+                let counted = shown(&covered(&report.tree, program, &report));
                 contexts = truth.len();
                 problems.extend(truth.difference("oracle", &counted, "cprof"));
                 for e in &program.expectations {
@@ -180,8 +188,14 @@ pub fn certain(tree: &Tree) -> Tree {
     tree.cut(|method| UNCERTAIN.iter().any(|prefix| method.starts_with(prefix)))
 }
 
-/// The part of a tree that is compared.
-fn shown(tree: &Tree, program: &Program, report: &Report, bound: Bound) -> Tree {
+/// Whether what a method does may differ between two runs of a program.
+fn is_uncertain(program: &Program, method: &str) -> bool {
+    let timing = program.timing.iter().map(String::as_str);
+    UNCERTAIN.iter().copied().chain(timing).any(|prefix| method.starts_with(prefix))
+}
+
+/// The part of a tree that is a program's, and that all agents see.
+fn covered(tree: &Tree, program: &Program, report: &Report) -> Tree {
     let added = |class: &str, method: &str| {
         let name = method.strip_prefix(class).and_then(|rest| rest.strip_prefix('.')).and_then(|rest| rest.split('(').next());
         name.is_some_and(|name| ADDED.contains(&name))
@@ -190,10 +204,7 @@ fn shown(tree: &Tree, program: &Program, report: &Report, bound: Bound) -> Tree 
     let recorded: Vec<&str> =
         report.gaps.iter().filter(|(_, reason)| reason.contains(FLIGHT_RECORDER)).map(|(name, _)| name.as_str()).collect();
     let left_out = |method: &str| gaps.contains(method) || recorded.iter().any(|class| added(class, method));
-    let tree = tree.below(&program.roots, left_out).without(|method| method.starts_with(BECAUSE_OF_AGENTS)).bounded(bound);
-    let timing = program.timing.iter().map(String::as_str);
-    let uncertain: Vec<&str> = UNCERTAIN.iter().copied().chain(timing).collect();
-    tree.cut(|method| uncertain.iter().any(|prefix| method.starts_with(prefix)))
+    tree.below(&program.roots, left_out).without(|method| method.starts_with(BECAUSE_OF_AGENTS))
 }
 
 fn gaps(report: &Report) -> Vec<String> {

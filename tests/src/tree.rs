@@ -1,6 +1,6 @@
 //! Calling context trees by name, and where two of them differ.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 /// What is counted of a context.
@@ -153,6 +153,16 @@ impl Tree {
             place[i] = out.add(parent, &self.names[node.name], node.counts);
         }
         out
+    }
+
+    /// The methods that are called anywhere below some.
+    pub fn below_any(&self, these: impl Fn(&str) -> bool) -> HashSet<&str> {
+        let name = |node: usize| self.names[self.nodes[node].name].as_str();
+        let mut below = vec![false; self.nodes.len()];
+        for (i, node) in self.nodes.iter().enumerate().skip(1).filter(|(_, node)| node.parent != 0) {
+            below[i] = below[node.parent] || these(name(node.parent));
+        }
+        (1..self.nodes.len()).filter(|&i| below[i]).map(name).collect()
     }
 
     /// Without some methods and what is below them.
