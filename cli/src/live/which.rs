@@ -74,25 +74,27 @@ pub fn recordings(shelf: &Shelf) -> Result<Vec<Found>> {
     shelf.recordings().with_context(|| format!("looking for recordings in {}", shelf.path().display()))
 }
 
-/// How long a process that was killed may take to be gone: the kernel frees its memory first.
+/// How long a process that may have been killed may take to be gone: the kernel frees its memory first.
 const DYING: Duration = Duration::from_secs(1);
+/// How long one that is known to end may take.
+const ENDING: Duration = Duration::from_secs(20);
 
-/// As [`found`], when processes that are dying are dead.
-fn found_dead(what: &str) -> Result<(Shelf, Vec<Found>)> {
+/// As [`found`], when processes are dead that are dying, for so long.
+fn found_dead(what: &str, patience: Duration) -> Result<(Shelf, Vec<Found>)> {
     let since = Instant::now();
     loop {
         let (shelf, found) = found(Path::new(what))?;
         let alive = found.iter().any(|f| matches!(f.state, State::Recorded(_)));
-        if !alive || since.elapsed() > DYING {
+        if !alive || since.elapsed() > patience {
             return Ok((shelf, found));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Whether a process that has died has left counts here. What it has left without any is removed.
+/// Whether a process that ends has left counts here. What it has left without any is removed.
 pub fn left_counts(pid: u32) -> bool {
-    let Ok((shelf, found)) = found_dead(&pid.to_string()) else { return false };
+    let Ok((shelf, found)) = found_dead(&pid.to_string(), ENDING) else { return false };
     let empty = |found: &Found| match &found.state {
         State::Begun => true,
         State::Left(recording) => take::read(recording).is_ok_and(|reading| !reading.has_counts()),
@@ -106,7 +108,7 @@ pub fn left_counts(pid: u32) -> bool {
 
 /// The dead process's recording that a process id or a path means.
 pub fn left(what: &str) -> Result<Recording> {
-    let (_, found) = found_dead(what)?;
+    let (_, found) = found_dead(what, DYING)?;
     let mut left = Vec::new();
     let mut why_not = None;
     for one in found {
