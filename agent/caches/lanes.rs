@@ -100,50 +100,57 @@ impl HasAvx2 {
     }
 }
 
-// SAFETY, of all below: there is an `Avx2` or a `HasAvx2`, so the processor has AVX2; what is read and written is borrowed, and of that size.
 #[cfg(target_arch = "x86_64")]
 impl Vector for Avx2 {
     type Proof = HasAvx2;
 
     #[inline(always)]
     fn new(_: HasAvx2, lanes: &Lanes) -> Avx2 {
+        // SAFETY: the processor has AVX2; so many lanes are read.
         Avx2(unsafe { _mm256_loadu_si256(lanes.as_ptr().cast()) })
     }
 
     #[inline(always)]
     fn widen(_: HasAvx2, lanes: &[u16; LANES]) -> Avx2 {
+        // SAFETY: the processor has AVX2; so many lanes are read.
         Avx2(unsafe { _mm256_cvtepu16_epi32(_mm_loadu_si128(lanes.as_ptr().cast())) })
     }
 
     #[inline(always)]
     fn get(self) -> Lanes {
         let mut lanes = [0; LANES];
+        // SAFETY: there is an `Avx2`, so the processor has it; so many lanes are written.
         unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), self.0) };
         lanes
     }
 
     #[inline(always)]
     fn add(self, other: Avx2) -> Avx2 {
+        // SAFETY: there is an `Avx2`.
         Avx2(unsafe { _mm256_add_epi32(self.0, other.0) })
     }
 
     #[inline(always)]
     fn and(self, other: Avx2) -> Avx2 {
+        // SAFETY: there is an `Avx2`.
         Avx2(unsafe { _mm256_and_si256(self.0, other.0) })
     }
 
     #[inline(always)]
     fn greater(self, than: Avx2) -> Avx2 {
+        // SAFETY: there is an `Avx2`.
         Avx2(unsafe { _mm256_cmpgt_epi32(self.0, than.0) })
     }
 
     #[inline(always)]
     fn any(self) -> bool {
+        // SAFETY: there is an `Avx2`.
         unsafe { _mm256_testz_si256(self.0, self.0) == 0 }
     }
 
     #[inline(always)]
     fn choose(self, these: Avx2, those: Avx2) -> Avx2 {
+        // SAFETY: there is an `Avx2`.
         Avx2(unsafe { _mm256_blendv_epi8(those.0, these.0, self.0) })
     }
 
@@ -151,6 +158,7 @@ impl Vector for Avx2 {
     fn count<const N: usize>(self, counters: &mut [u64; N]) {
         const { assert!(N == 4 || N == LANES) };
         let counters = counters.as_mut_ptr().cast::<__m256i>();
+        // SAFETY: there is an `Avx2`; four or eight counters are read and written, as many as there are.
         unsafe {
             let low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(self.0));
             _mm256_storeu_si256(counters, _mm256_sub_epi64(_mm256_loadu_si256(counters), low));
