@@ -270,13 +270,15 @@ pub mod kind {
 pub mod node {
     /// u32 method id; written last (release), so that a reader never sees half a node.
     pub const METHOD: u64 = 0;
-    /// u32 call site in the parent: bci + 1; 0 when sites are merged.
+    /// u32 call site in the parent: bci + 1; 0 when sites are merged, and where there is no caller: below a root or the [`super::kind::OUTSIDE`] node. Below
+    /// the [`super::kind::OVERFLOW`] node it is the caller's.
     pub const SITE: u64 = 4;
     /// u32 reference of the parent.
     pub const PARENT: u64 = 8;
     /// u32 reference of the newest departure record; 0 none.
     pub const DEPARTURES: u64 = 12;
-    /// Not in leaf nodes: u32 the site being executed now (sites=on).
+    /// Not in leaf nodes: u32 the call site that callees get (sites=on): the one being executed now; that of the node itself if `depth=` has its callees
+    /// beside it; 0 outside of the roots.
     pub const CURRENT_SITE: u64 = 16;
     /// u32 reference of the method's [`super::record`] in this tree; with [`super::caches::LOGGED`] a number that the agent gives
     /// the method when it meets it first, or the reference of [`super::header::HIT`]; 0 without caches.

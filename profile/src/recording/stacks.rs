@@ -189,7 +189,7 @@ impl Walk<'_> {
         self.children.get(&(parent, method, site)).copied()
     }
 
-    /// A child of one of the marker nodes, whose children have the site of the call or none.
+    /// A child of the node of what was folded for want of room, whose children have the site of the call or none.
     fn marked(&self, marker: Option<u32>, method: u32, site: u32) -> Option<u32> {
         self.child(marker?, method, site).or_else(|| self.child(marker?, method, 0))
     }
@@ -205,15 +205,16 @@ impl Walk<'_> {
 
     /// The context of `method` called from context `p`.
     fn step(&self, p: u32, method: u32, site: u32) -> Option<u32> {
-        let mut p = p;
+        let (mut p, mut site) = (p, site);
         // What runs outside of the roots has one context for each method, all below the marker.
         let is_outside = |p: u32| Some(self.capture.parent[p as usize]) == self.outside;
         if self.capture.flags & flags::ROOTS != 0 && (p == self.root || is_outside(p)) {
-            // Only methods named by root= are children of the tree's root.
-            match self.marked(Some(self.root), method, site) {
+            // Only methods named by root= are children of the tree's root. Out there call sites are not distinguished.
+            site = 0;
+            match self.child(self.root, method, site) {
                 Some(_) => p = self.root,
                 None => {
-                    let found = self.marked(self.outside, method, site);
+                    let found = self.outside.and_then(|outside| self.child(outside, method, site));
                     return found.or_else(|| self.marked(self.overflow, method, site));
                 }
             }
@@ -224,6 +225,8 @@ impl Walk<'_> {
             return Some(same);
         }
         if self.capture.depth != 0 && self.ancestors(p).count() as u64 == u64::from(self.capture.depth) + 1 {
+            // It is where that one called, too.
+            site = self.capture.site.get(p as usize).copied().unwrap_or(0);
             p = self.capture.parent[p as usize];
         }
         let child = self.child(p, method, site).or_else(|| if p == self.root { self.child(p, method, 0) } else { None });

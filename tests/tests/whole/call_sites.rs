@@ -2,7 +2,7 @@
 //! `sites=on` they are at the lines that call.
 
 use cprof_tests::jdk::{self, Jdk};
-use cprof_tests::run::exported_name;
+use cprof_tests::run::{contexts, exported_name};
 use cprof_tests::{OrFail, build};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -141,6 +141,85 @@ fn calls_are_those_of_the_report_and_at_their_lines() {
                 assert_eq!((of_called, of_down), (vec![(first, 31)], vec![(first, 2)]), "{what}");
                 assert_eq!(of_itself, [(line("left > 0"), 7)], "{what}");
             }
+        }
+    }
+}
+
+/// Called from two lines; what it calls goes on to a class that is initialised amid a call, which calls the same method again.
+const FOLDED: &str = "\
+final class Folded {
+    static int sum;
+
+    public static void main(String[] arguments) {
+        measured();
+        measured();
+    }
+
+    static void measured() {
+        either(0);
+        either(1);
+    }
+
+    static void either(int which) {
+        if (which == 0) First.called();
+        else last();
+    }
+
+    static void last() {
+        sum++;
+    }
+
+    static class First {
+        static {
+            either(1);
+        }
+
+        static void called() {
+            sum++;
+        }
+    }
+}
+";
+
+/// Caller, callee, what stands in the line of the call, and how many.
+type Expected = &'static [(&'static str, &'static str, &'static str, u64)];
+
+#[test]
+fn sites_are_in_the_method_that_contexts_have_for_a_caller() {
+    const UP_TO_TWO: Expected = &[
+        ("", "measured", "", 2),
+        ("measured", "<clinit>", "either(0);", 1),
+        ("measured", "called", "either(0);", 2),
+        ("measured", "either", "either(0);", 3),
+        ("measured", "either", "either(1);", 2),
+        ("measured", "last", "either(0);", 1),
+        ("measured", "last", "either(1);", 2),
+    ];
+    for jdk in jdk::all() {
+        let folder = build::fresh(&format!("folded-sites-{}", jdk.feature));
+        let (source, profile) = (folder.join("Folded.java"), folder.join("it.cprof"));
+        fs::write(&source, FOLDED).or_fail(source.display());
+        build::must(jdk.command("javac").arg("-g").arg("-d").arg(&folder).arg(&source));
+        for (options, expected) in [("depth=1", UP_TO_TWO)] {
+            let agent = build::agent();
+            let agent =
+                format!("-agentpath:{}=out={},quiet,sites=on,root=Folded.measured,{options}", agent.display(), profile.display());
+            build::must(jdk.command("java").arg(agent).arg("-cp").arg(&folder).arg("Folded"));
+            let text = build::must(Command::new(build::cprof()).arg("report").arg(&profile).args(["--tree", "--format", "json"]));
+            let report: Value = serde_json::from_str(&text).or_fail("the report");
+            let rows = contexts(&report);
+            let name = |row: &Value| row["method"].as_str().unwrap_or_default().to_owned();
+            let mut found = Vec::new();
+            for row in rows.iter().filter(|row| row["class"].as_str().is_some_and(|class| class.starts_with("Folded"))) {
+                let caller = row["parent"].as_u64().and_then(|parent| parent.checked_sub(1));
+                let caller = caller.map_or_else(String::new, |caller| name(&rows[caller as usize]));
+                let line = row["line"].as_u64().and_then(|line| FOLDED.lines().nth(line as usize - 1));
+                assert_eq!(row["site"].is_null(), line.is_none(), "{row}");
+                found.push((caller, name(row), line.unwrap_or_default().trim(), row["calls"].as_u64().unwrap_or_default()));
+            }
+            found.sort();
+            let found: Vec<_> = found.iter().map(|(caller, callee, line, calls)| (&**caller, &**callee, *line, *calls)).collect();
+            assert_eq!(found, expected, "{options} on JDK {}", jdk.feature);
         }
     }
 }

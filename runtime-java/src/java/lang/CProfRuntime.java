@@ -143,7 +143,7 @@ public final class CProfRuntime {
     }
 
     @ForceInline @Hidden public static void site(long n, int site) {
-        if (on) unsafe.putInt(null, n + ORIGIN + CURRENT_SITE, site & BCI);
+        if (on && (depth == 0 && roots != 2 || CProfTree.isCaller(n))) unsafe.putInt(null, n + ORIGIN + CURRENT_SITE, site & BCI);
     }
 
     @ForceInline @Hidden public static void count(long n, int offset) {

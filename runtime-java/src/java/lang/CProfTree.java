@@ -154,6 +154,17 @@ final class CProfTree {
         return roots == 2 && u.getInt(null, n) == KIND_OUTSIDE;
     }
 
+    /**
+     * Whether a frame's calls are below its node, so that its call sites are theirs. Where they are below its caller's, for it is as deep as can be, they keep the
+     * site at which that one has called it, and outside of the roots none.
+     */
+    @Hidden static boolean isCaller(long n) {
+        if (n == JUNK_NODE || CProfSlots.stale(n)) return true;
+        Unsafe u = unsafe;
+        long p = n + ORIGIN;
+        return !(roots == 2 && outside(u, p)) && !(depth != 0 && deep(u, p));
+    }
+
     /** Whether the node is at depth= + 1 (the root is at 0). */
     @Hidden private static boolean deep(Unsafe u, long n) {
         for (int d = 0; d <= depth; d++) {
@@ -194,6 +205,7 @@ final class CProfTree {
         u.putInt(null, c + SITE, site);
         u.putInt(null, c + PARENT, ref(parent));
         u.putInt(null, c + RECORD, record);
+        if (sites == 2 && method >= 0) u.putInt(null, c + CURRENT_SITE, depth != 0 && deep(u, c) ? site : 0);
         u.putInt(null, r + ROOT_NODES, u.getInt(null, r + ROOT_NODES) + 1);
         u.putIntVolatile(null, c, mid);
         u.putLong(null, r + ROOT_FREE, c + size);
