@@ -229,7 +229,8 @@ impl Walk<'_> {
             site = self.capture.site.get(p as usize).copied().unwrap_or(0);
             p = self.capture.parent[p as usize];
         }
-        let child = self.child(p, method, site).or_else(|| if p == self.root { self.child(p, method, 0) } else { None });
+        // The first of a thread has no site, and with `recursion=fold` one that is not known.
+        let child = self.child(p, method, site).or_else(|| self.child(p, method, 0));
         child.or_else(|| self.marked(self.overflow, method, site))
     }
 }

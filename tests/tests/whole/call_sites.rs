@@ -195,12 +195,21 @@ fn sites_are_in_the_method_that_contexts_have_for_a_caller() {
         ("measured", "last", "either(0);", 1),
         ("measured", "last", "either(1);", 2),
     ];
+    const NONE_TWICE: Expected = &[
+        ("", "measured", "", 2),
+        ("either", "<clinit>", "if (which == 0) First.called();", 1),
+        ("either", "called", "if (which == 0) First.called();", 2),
+        ("either", "last", "else last();", 1),
+        ("either", "last", "else last();", 2),
+        ("measured", "either", "either(0);", 3),
+        ("measured", "either", "either(1);", 2),
+    ];
     for jdk in jdk::all() {
         let folder = build::fresh(&format!("folded-sites-{}", jdk.feature));
         let (source, profile) = (folder.join("Folded.java"), folder.join("it.cprof"));
         fs::write(&source, FOLDED).or_fail(source.display());
         build::must(jdk.command("javac").arg("-g").arg("-d").arg(&folder).arg(&source));
-        for (options, expected) in [("depth=1", UP_TO_TWO)] {
+        for (options, expected) in [("depth=1", UP_TO_TWO), ("recursion=fold", NONE_TWICE)] {
             let agent = build::agent();
             let agent =
                 format!("-agentpath:{}=out={},quiet,sites=on,root=Folded.measured,{options}", agent.display(), profile.display());

@@ -103,6 +103,7 @@ public final class CProfRuntime {
     @ForceInline @Hidden public static void leave(long p) {
         if (!on) return;
         Thread t = Thread.currentThread();
+        if (!SIMPLE && sites == 2 && fold == 2) CProfTree.goOn(current(), p);
         if (!SIMPLE && attached == 2) CProfSlots.setNode(unsafe, t, p); else unsafe.putLong(t, node, p);
     }
 
@@ -110,6 +111,7 @@ public final class CProfRuntime {
         if (!on) return;
         Thread t = Thread.currentThread();
         CProfCaches.returned(unsafe, t, n + ORIGIN, p + ORIGIN);
+        if (!SIMPLE && sites == 2 && fold == 2) CProfTree.goOn(n, p);
         publish(p);
     }
 
@@ -118,6 +120,7 @@ public final class CProfRuntime {
         if (!on) return;
         publish(p);
         departed(n, where & BCI);
+        if (!SIMPLE && sites == 2 && fold == 2) goneOn(n, p);
     }
 
     /**
@@ -128,6 +131,7 @@ public final class CProfRuntime {
         if (!on) return;
         publish(p);
         departed(n, where & BCI);
+        if (!SIMPLE && sites == 2 && fold == 2) goneOn(n, p);
         try {
             publish(CProfTree.above(n, p));
         } catch (StackOverflowError e) {
@@ -414,6 +418,15 @@ public final class CProfRuntime {
 
     @ForceInline @Hidden static long at(int ref) {
         return BASE + ((ref & 0xFFFF_FFFFL) << 3);
+    }
+
+    /** As {@link CProfTree#goOn}; where the stack has no room for it, a call site may be wrong. */
+    @ForceInline @Hidden private static void goneOn(long n, long p) {
+        try {
+            CProfTree.goOn(n, p);
+        } catch (StackOverflowError e) {
+            // What the exception meets next must be the program's own handler.
+        }
     }
 
     @ForceInline @Hidden static int ref(long address) {

@@ -165,6 +165,24 @@ final class CProfTree {
         return !(roots == 2 && outside(u, p)) && !(depth != 0 && deep(u, p));
     }
 
+    /**
+     * With recursion=fold: a frame of node {@code n} that {@code p} called is left. If another frame has that node, it is amid a call, in which more methods may be
+     * called: where a class is initialised first, say. Its call site is that of the context by which it led to {@code p}; if it called without one between, it is not known.
+     */
+    @Hidden static void goOn(long n, long p) {
+        if (n == JUNK_NODE || CProfSlots.stale(n) || p == EARLY_NODE || p == JUNK_NODE || CProfSlots.stale(p)) return;
+        Unsafe u = unsafe;
+        long a = p + ORIGIN;
+        long left = n + ORIGIN;
+        if (parent(u, left) == a) return;
+        int site = 0;
+        for (; a != left; a = parent(u, a)) {
+            if (u.getInt(null, a) < FIRST_METHOD) return;
+            site = u.getInt(null, a + SITE);
+        }
+        if (isCaller(n)) u.putInt(null, left + CURRENT_SITE, site);
+    }
+
     /** Whether the node is at depth= + 1 (the root is at 0). */
     @Hidden private static boolean deep(Unsafe u, long n) {
         for (int d = 0; d <= depth; d++) {
