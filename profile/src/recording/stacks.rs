@@ -61,9 +61,11 @@ pub(super) fn place(capture: &mut Capture, mem: &dyn Memory, stacks: &[Stack]) {
         let (path, lost) = match current.and_then(|current| walk.path_to(current, &stack.frames, mem)) {
             Some(path) => (path, 0),
             None => {
-                let inwards = walk.path(&stack.frames);
-                let outwards = current.filter(|_| inwards.1 > 0).map(|current| walk.outwards(current, &stack.frames, mem));
-                outwards.filter(|(path, _)| path.len() > inwards.0.len()).unwrap_or(inwards)
+                // From the root they do not lead there: if that places no more frames than another way, it is wrong.
+                let outwards = current.map(|current| walk.outwards(current, &stack.frames, mem));
+                let displaced = current.and_then(|current| walk.displaced(current, &stack.frames, mem));
+                let ways = [outwards, displaced].into_iter().flatten();
+                ways.fold(walk.path(&stack.frames), |best, way| if way.0.len() >= best.0.len() { way } else { best })
             }
         };
         unplaced += lost;
@@ -96,7 +98,7 @@ impl Walk<'_> {
         let leaf = frames.last().is_some_and(|f| is_leaf(mem, f.method));
         let depth = self.ancestors(current).count();
         let to = |from: usize, end: usize| {
-            let path = self.exactly(frames.get(from..end)?)?;
+            let path = self.exactly(self.root, frames.get(from..end)?)?;
             (path.last().map_or(self.root, |&(node, _)| node) == current).then_some(path)
         };
         // As many as can be: where contexts are not those of all callers (`depth=`, `recursion=fold`, want of room), fewer lead there as well, and where they
@@ -116,11 +118,11 @@ impl Walk<'_> {
         if leaf { unpublished().or_else(published) } else { published().or_else(unpublished) }
     }
 
-    /// The contexts of frames of which the first was called from the root.
-    fn exactly(&self, frames: &[Frame]) -> Option<Path> {
+    /// The contexts of frames of which the first was called from context `base`.
+    fn exactly(&self, base: u32, frames: &[Frame]) -> Option<Path> {
         let mut path = Path::with_capacity(frames.len());
         for frame in frames {
-            let (p, bci) = path.last().map_or((self.root, None), |&(node, bci)| (node, Some(bci)));
+            let (p, bci) = path.last().map_or((base, None), |&(node, bci)| (node, Some(bci)));
             path.push((self.step(p, frame.method, self.site(bci))?, frame.bci));
         }
         Some(path)
@@ -139,6 +141,39 @@ impl Walk<'_> {
             }
         }
         (path, lost)
+    }
+
+    /// As [`Walk::path`], where contexts are not those of all callers: of frames that were called below another context than their caller's, one above the
+    /// current. So it is after a constructor has failed inside `super(...)`, if what is not woven caught the exception.
+    fn displaced(&self, current: u32, frames: &[Frame], mem: &dyn Memory) -> Option<(Path, usize)> {
+        /// As few of the outermost frames as can be are not among them.
+        const TRIED: usize = 64;
+        if self.capture.depth == 0 && self.capture.flags & flags::FOLD == 0 {
+            return None;
+        }
+        let above: Vec<u32> = self.ancestors(current).take(TRIED).collect();
+        (0..frames.len().min(TRIED)).find_map(|from| {
+            let (before, rest) = frames.split_at(from);
+            let below = above.iter().rev().find_map(|&base| self.below(base, current, rest, mem))?;
+            let (mut path, lost) = self.path(before);
+            path.extend(below);
+            Some((path, lost))
+        })
+    }
+
+    /// The contexts of frames of which the first was called from context `base`, when the last of them is in `current`.
+    fn below(&self, base: u32, current: u32, frames: &[Frame], mem: &dyn Memory) -> Option<Path> {
+        let to = |frames: &[Frame]| {
+            let path = self.exactly(base, frames)?;
+            (path.last().map_or(base, |&(node, _)| node) == current).then_some(path)
+        };
+        let (last, callers) = frames.split_last()?;
+        let unpublished = || {
+            let mut path = to(callers)?;
+            path.push((self.step(current, last.method, self.site(path.last().map(|&(_, bci)| bci)))?, last.bci));
+            Some(path)
+        };
+        if is_leaf(mem, last.method) { unpublished().or_else(|| to(frames)) } else { to(frames).or_else(unpublished) }
     }
 
     /// As [`Walk::path`], from the thread's current context outwards: what is called from a frame without a context has one all the same. Such is the frame of

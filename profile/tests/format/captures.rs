@@ -87,6 +87,25 @@ fn frames_that_a_frame_without_context_called_have_theirs() {
     assert_eq!((active(&profile), profile.warnings), (vec![1, 2, 3], vec![]));
 }
 
+/// A constructor that failed inside `super(...)` is above what is called afterwards, where what catches the exception is not woven; others were called without.
+#[test]
+fn frames_below_a_call_that_failed_are_those_of_the_current_context() {
+    for depth in [0, 1, 9] {
+        let (mut r, ids) = chain();
+        flags(&mut r, 0, depth);
+        let [failed, first, second] = [ids[0], ids[1], ids[2]];
+        let tree = r.arena.tree("main", 0, 1);
+        let a = r.arena.node(tree, tree, failed, 0, &[1]);
+        let b = r.arena.node(tree, a, first, 0, &[1]);
+        let c = r.arena.node(tree, if depth == 1 { a } else { b }, second, 0, &[1]);
+        r.arena.node(tree, tree, second, 0, &[1]);
+        for (frames, nodes) in [(&[(first, 0), (second, 0)][..], &[2, 3][..]), (&[(second, 0)], &[3])] {
+            let profile = r.profile(&[stack_in(tree, c, frames)]);
+            assert_eq!((&*active(&profile), &*profile.warnings), (nodes, &[][..]), "{frames:?}");
+        }
+    }
+}
+
 #[test]
 fn contexts_of_methods_that_the_class_log_lost_are_told_together() {
     let (mut r, ids) = chain();
