@@ -111,6 +111,53 @@ fn active_frames_of_random_classes_count_for_what_they_have_executed() {
     outcomes.into_iter().fold(Outcome::default(), Outcome::and).assert();
 }
 
+/// Which of each seed's methods are roots (`measured` without any) and which classes are left out, by the ends of their names; further options, and what they make of
+/// the tree. Where a class is left out, so are those with constructors that call its own: what catches their exceptions must be woven.
+const PARTS: &[(&[&str], &[&str], &str, Bound)] = &[
+    (&[], &["A", "B"], ",bba=precise", Bound::None),
+    (&[], &["A", "B", "F"], ",recursion=fold", Bound::Recursion),
+    (&[], &["A", "B"], ",depth=2", Bound::Depth(2)),
+    (&["A.m5", "A.<init>", "B.m1", "I.m12"], &[], ",sites=on", Bound::None),
+    (&["A.m4", "A.m8", "B.m0", "I.m13"], &[], ",recursion=fold", Bound::Recursion),
+    (&["A.m7", "A.m9", "A.<clinit>", "B.m2"], &["F"], ",depth=1", Bound::Depth(1)),
+    (&["I.m12", "I.m13"], &["A", "B", ""], ",sites=on,depth=3", Bound::Depth(3)),
+];
+
+#[test]
+fn parts_of_random_classes_are_counted_as_parts_of_the_oracles_tree() {
+    let oldest = run::benches()[0].jdk.clone();
+    let directory = build::fresh("random-parts");
+    // Half of what shares a JVM otherwise: it runs often.
+    let programs: Vec<Program> = seeds().iter().take(TOGETHER / 2).map(|&seed| random::write(seed, false, &directory)).collect();
+    run::on_every_jdk(|bench| {
+        let bench = Bench { built: random::built(&bench.built, &oldest, &directory), ..bench.clone() };
+        let truth = bench.oracle(&programs.iter().collect::<Vec<_>>(), &["-Xint"]);
+        for (i, (methods, classes, options, bound)) in PARTS.iter().enumerate() {
+            let roots = |program: &Program| match methods {
+                [] => program.roots.clone(),
+                methods => methods.iter().map(|method| format!("{}{method}", program.name)).collect(),
+            };
+            let parts: Vec<Program> = programs.iter().map(|p| Program { roots: roots(p), ..p.clone() }).collect();
+            let left_out: Vec<String> =
+                programs.iter().flat_map(|p| classes.iter().map(|class| format!("{}{class}", p.name))).collect();
+            let options = left_out.iter().fold((*options).to_owned(), |options, class| format!("{options},exclude={class}"));
+            let out = directory.join(format!("part-{i}-{}.cprof", bench.jdk.feature));
+            let found =
+                bench.cprof(&parts.iter().collect::<Vec<_>>(), if i % 2 == 0 { SOON } else { &["-Xint"] }, &options, &out);
+            let all: Vec<String> = parts.iter().flat_map(|p| p.roots.clone()).collect();
+            let is_left_out = |method: &str| {
+                let class = method.split_once('(').and_then(|(name, _)| name.rsplit_once('.')).map(|(class, _)| class);
+                class.is_some_and(|class| left_out.iter().any(|other| other == class))
+            };
+            let expected = truth.woven(is_left_out).below(&all, |_| false).bounded(*bound);
+            assert!(expected.len() > 50, "{}: so few contexts say little", expected.len());
+            let difference = expected.difference("oracle", &found.0.tree, "cprof");
+            assert_eq!(difference, None, "{all:?} {options} on {}", bench.jdk.feature);
+        }
+    });
+    std::fs::remove_dir_all(&directory).or_fail(directory.display());
+}
+
 /// A JVM that runs classes when it is asked to.
 struct Turns<'t> {
     running: Running,
