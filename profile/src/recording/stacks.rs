@@ -97,34 +97,34 @@ impl Walk<'_> {
         const TRIED: usize = 64;
         let leaf = frames.last().is_some_and(|f| is_leaf(mem, f.method));
         let depth = self.ancestors(current).count();
-        let to = |from: usize, end: usize| {
-            let path = self.exactly(self.root, frames.get(from..end)?)?;
-            (path.last().map_or(self.root, |&(node, _)| node) == current).then_some(path)
-        };
         // As many as can be: where contexts are not those of all callers (`depth=`, `recursion=fold`, want of room), fewer lead there as well, and where they
         // are, no other number does.
         let tries = |end: usize| (0..=end.min(TRIED)).chain(end.checked_sub(depth));
-        let published = || tries(frames.len()).find_map(|from| to(from, frames.len()));
-        // A leaf method leaves its caller's node as it is, and so has, on its way out, one that is not.
+        let published = || tries(frames.len()).find_map(|from| self.published(self.root, current, &frames[from..]));
         let unpublished = || {
-            let (last, callers) = frames.split_last()?;
-            tries(callers.len()).find_map(|from| {
-                let mut path = to(from, callers.len())?;
-                let node = self.step(current, last.method, self.site(path.last().map(|&(_, bci)| bci)))?;
-                path.push((node, last.bci));
-                Some(path)
-            })
+            let callers = frames.len().checked_sub(1)?;
+            tries(callers).find_map(|from| self.unpublished(self.root, current, &frames[from..]))
         };
         if leaf { unpublished().or_else(published) } else { published().or_else(unpublished) }
     }
 
-    /// The contexts of frames of which the first was called from context `base`.
-    fn exactly(&self, base: u32, frames: &[Frame]) -> Option<Path> {
+    /// The contexts of frames of which the first was called from context `base`, if the last of them is in `current`.
+    fn published(&self, base: u32, current: u32, frames: &[Frame]) -> Option<Path> {
         let mut path = Path::with_capacity(frames.len());
+        let mut p = base;
         for frame in frames {
-            let (p, bci) = path.last().map_or((base, None), |&(node, bci)| (node, Some(bci)));
-            path.push((self.step(p, frame.method, self.site(bci))?, frame.bci));
+            p = self.step(p, frame.method, self.site(path.last().map(|&(_, bci)| bci)))?;
+            path.push((p, frame.bci));
         }
+        (p == current).then_some(path)
+    }
+
+    /// As [`Walk::published`], if all but the last lead there: a leaf method leaves its caller's node as it is, and so has, on its way out, one that is not.
+    fn unpublished(&self, base: u32, current: u32, frames: &[Frame]) -> Option<Path> {
+        let (last, callers) = frames.split_last()?;
+        let mut path = self.published(base, current, callers)?;
+        let node = self.step(current, last.method, self.site(callers.last().map(|caller| caller.bci)))?;
+        path.push((node, last.bci));
         Some(path)
     }
 
@@ -143,37 +143,29 @@ impl Walk<'_> {
         (path, lost)
     }
 
-    /// As [`Walk::path`], where contexts are not those of all callers: of frames that were called below another context than their caller's, one above the
-    /// current. So it is after a constructor has failed inside `super(...)`, if what is not woven caught the exception.
+    /// As [`Walk::path`], of frames that were called below another context than their caller's, one above the current. So it is after a constructor has failed inside `super(...)`, if what is not woven caught the exception.
     fn displaced(&self, current: u32, frames: &[Frame], mem: &dyn Memory) -> Option<(Path, usize)> {
-        /// As few of the outermost frames as can be are not among them.
+        /// How far that context is looked for, and the first of those frames: as far out as can be.
         const TRIED: usize = 64;
+        // Where contexts are those of all callers, they are found outwards.
         if self.capture.depth == 0 && self.capture.flags & flags::FOLD == 0 {
             return None;
         }
+        let leaf = frames.last().is_some_and(|f| is_leaf(mem, f.method));
         let above: Vec<u32> = self.ancestors(current).take(TRIED).collect();
         (0..frames.len().min(TRIED)).find_map(|from| {
             let (before, rest) = frames.split_at(from);
-            let below = above.iter().rev().find_map(|&base| self.below(base, current, rest, mem))?;
+            let published = |base| self.published(base, current, rest);
+            let unpublished = |base| self.unpublished(base, current, rest);
+            let below = |&base: &u32| match leaf {
+                true => unpublished(base).or_else(|| published(base)),
+                false => published(base).or_else(|| unpublished(base)),
+            };
+            let below = above.iter().rev().find_map(below)?;
             let (mut path, lost) = self.path(before);
             path.extend(below);
             Some((path, lost))
         })
-    }
-
-    /// The contexts of frames of which the first was called from context `base`, when the last of them is in `current`.
-    fn below(&self, base: u32, current: u32, frames: &[Frame], mem: &dyn Memory) -> Option<Path> {
-        let to = |frames: &[Frame]| {
-            let path = self.exactly(base, frames)?;
-            (path.last().map_or(base, |&(node, _)| node) == current).then_some(path)
-        };
-        let (last, callers) = frames.split_last()?;
-        let unpublished = || {
-            let mut path = to(callers)?;
-            path.push((self.step(current, last.method, self.site(path.last().map(|&(_, bci)| bci)))?, last.bci));
-            Some(path)
-        };
-        if is_leaf(mem, last.method) { unpublished().or_else(|| to(frames)) } else { to(frames).or_else(unpublished) }
     }
 
     /// As [`Walk::path`], from the thread's current context outwards: what is called from a frame without a context has one all the same. Such is the frame of
