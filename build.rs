@@ -18,8 +18,8 @@ fn main() {
     println!("cargo::rerun-if-env-changed=JAVA_HOME");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let javac = javac();
-    // java.lang.CProfRuntime and its helpers are compiled as a part of java.base, where it will live; stubs stand for classes that only
-    // newer JDKs have.
+    // java.lang.CProfRuntime and its helpers are compiled as a part of java.base, where it will live; stubs stand for classes
+    // that only newer JDKs have.
     for variant in VARIANTS {
         let mut command = compiler(&javac, &out.join(variant));
         command.arg("--patch-module").arg("java.base=runtime-java/src:runtime-java/stubs");

@@ -1,5 +1,6 @@
-//! Weaving ahead: the classes that every JVM loads before the program begins are woven by a thread of the agent's while the VM still prepares
-//! itself, and the VM's thread finds them done. It takes nothing from a program but the time of a processor that has nothing to do yet.
+//! Weaving ahead: the classes that every JVM loads before the program begins are woven by a thread of the agent's while the VM
+//! still prepares itself, and the VM's thread finds them done. It takes nothing from a program but the time of a processor that
+//! has nothing to do yet.
 
 use crate::{contained, faults, lock, memory, threads};
 use rustc_hash::FxHashMap;
@@ -42,8 +43,8 @@ impl<T> Default for Ahead<T> {
 }
 
 impl<T: Send + 'static> Ahead<T> {
-    /// Begins to weave what a JVM of this feature release loads: `read` finds the class file for a name, `weave` answers `None` for what must
-    /// not be woven ahead. Without a second processor, or when no thread can be had, nothing is.
+    /// Begins to weave what a JVM of this feature release loads: `read` finds the class file for a name, `weave` answers `None`
+    /// for what must not be woven ahead. Without a second processor, or when no thread can be had, nothing is.
     pub fn begin(
         self: &Arc<Self>,
         feature: u32,

@@ -16,8 +16,9 @@ use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// Where an arena is best: so low that its address fits an instruction's displacement, which saves compiled code a register and two instructions at
-/// each access. What it takes is address space that the JVM likes for its heap, but not the lowest 2 GB (HotSpot: `HeapBaseMinAddress`).
+/// Where an arena is best: so low that its address fits an instruction's displacement, which saves compiled code a register and
+/// two instructions at each access. What it takes is address space that the JVM likes for its heap, but not the lowest 2 GB
+/// (HotSpot: `HeapBaseMinAddress`).
 const LOW: usize = 256 << 20;
 /// Bytes of chunks that are ready at first, and no more than must be, as the VM waits for it.
 const FIRST_STEP: u64 = abi::RESERVE + (256 << 10);
@@ -80,8 +81,8 @@ impl Arena {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let map = |at: usize, flags_of_place: i32| {
             let flags = flags | flags_of_place | libc::MAP_NORESERVE;
-            // SAFETY: a fresh mapping, at an address of the kernel's choice or one where nothing is mapped; older kernels than 4.17 take that for a
-            // wish, as good as none.
+            // SAFETY: a fresh mapping, at an address of the kernel's choice or one where nothing is mapped; older kernels than
+            // 4.17 take that for a wish, as good as none.
             let base = unsafe { libc::mmap(at as *mut libc::c_void, reserved as usize, protection, flags, fd, 0) };
             if base == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(base) }
         };
@@ -307,8 +308,8 @@ impl Arena {
         }
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
         let length = (part.end - part.start) as usize;
-        // SAFETY: the part is inside our own mapping. Nobody relies on what was in it: it lies behind what is ready, or the recording
-        // has ended.
+        // SAFETY: the part is inside our own mapping. Nobody relies on what was in it: it lies behind what is ready, or the
+        // recording has ended.
         let at = unsafe {
             let at = self.base.as_ptr().add(part.start as usize).cast();
             libc::mmap(at, length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
@@ -334,8 +335,8 @@ impl Arena {
 }
 
 /// The recording has ended, but woven methods that are still active hold addresses of their nodes: what they write there must go
-/// somewhere. So the address space stays taken, as private memory that takes none until it is written, while the file's pages are freed.
-/// `crate::attach::retired` gives it back. One that was never [exposed](Arena::expose) goes at once.
+/// somewhere. So the address space stays taken, as private memory that takes none until it is written, while the file's pages are
+/// freed. `crate::attach::retired` gives it back. One that was never [exposed](Arena::expose) goes at once.
 impl Drop for Arena {
     fn drop(&mut self) {
         if !*self.exposed.get_mut() {
@@ -345,7 +346,8 @@ impl Drop for Arena {
         }
         if !self.make_private(0..self.reserved) {
             message("the memory of a recording that has ended cannot be given up: it stays taken as long as the JVM runs");
-            // The pages of the file at least. A full file system would then end the process at a late write; there is no other way.
+            // The pages of the file at least. A full file system would then end the process at a late write; there is no other
+            // way.
             // SAFETY: our own mapping; what is in it is nobody's any more.
             unsafe { libc::madvise(self.base.as_ptr().cast(), self.reserved as usize, libc::MADV_REMOVE) };
         }

@@ -1,6 +1,6 @@
-//! Methods that the compilers treat as blackholes: benchmarks (JMH) name empty methods by `-XX:CompileCommand=blackhole,…`, or in a file of such
-//! commands, so that what is passed to them is computed and nothing is done with it. HotSpot takes the command for methods that are a bare return only, and prints
-//! a warning otherwise (method.cpp, compilerOracle.cpp; JDK 17 to 25).
+//! Methods that the compilers treat as blackholes: benchmarks (JMH) name empty methods by `-XX:CompileCommand=blackhole,…`, or in
+//! a file of such commands, so that what is passed to them is computed and nothing is done with it. HotSpot takes the command for
+//! methods that are a bare return only, and prints a warning otherwise (method.cpp, compilerOracle.cpp; JDK 17 to 25).
 
 use crate::flags::commands;
 use cprof_profile::names::Pattern;

@@ -30,8 +30,8 @@ impl ClassLog {
         }))
     }
 
-    /// Takes room for the classes of an ordinary start: the kernel is slower to give memory than to write there. Without it, the file grows as
-    /// it is written.
+    /// Takes room for the classes of an ordinary start: the kernel is slower to give memory than to write there. Without it, the
+    /// file grows as it is written.
     pub fn prepare(&self) {
         let file = match &*crate::lock(&self.0) {
             Store::File { file, .. } => file.try_clone(),

@@ -1,4 +1,5 @@
-//! Where a thread's context is: in fields that were added to `java.lang.Thread` at launch, or, in a running JVM, in a table of slots.
+//! Where a thread's context is: in fields that were added to `java.lang.Thread` at launch, or, in a running JVM, in a table of
+//! slots.
 
 use crate::faults;
 use crate::jni::Jni;
@@ -49,7 +50,8 @@ impl Contexts {
         }
     }
 
-    /// A word of a thread's context; when it has none 0, or the address of the early node. The thread may change it meanwhile, unless it is stopped.
+    /// A word of a thread's context; when it has none 0, or the address of the early node. The thread may change it meanwhile,
+    /// unless it is stopped.
     pub fn get(&self, jni: Jni, thread: jobject, word: Word) -> Option<u64> {
         match self {
             Contexts::Fields { .. } => field(jni, thread, name(word)).map(|value| self.shift(word).wrapping_add(value as u64)),
@@ -90,8 +92,9 @@ fn field(jni: Jni, thread: jobject, name: &str) -> Option<i64> {
     Some(jni.long_field(thread, field_id(jni, thread, name)?))
 }
 
-/// Found in `java.lang.Thread`, and that through a thread: for a class's name the JVM would ask the application's class loader, and asked for the
-/// field of a class it initialises that class (JNI, GetFieldID), which a thread that is stopped may be doing with one of the program's.
+/// Found in `java.lang.Thread`, and that through a thread: for a class's name the JVM would ask the application's class loader,
+/// and asked for the field of a class it initialises that class (JNI, GetFieldID), which a thread that is stopped may be doing
+/// with one of the program's.
 fn field_id(jni: Jni, thread: jobject, name: &str) -> Option<jfieldID> {
     let mut class = jni.class_of(thread);
     let mut above = jni.superclass(class)?;
@@ -132,8 +135,8 @@ impl Slots {
 
     /// Empties the table, for an arena at this address. Nothing counts meanwhile.
     pub fn begin(&self, arena: u64) {
-        // SAFETY: the whole of our own mapping, which nobody reads meanwhile; it reads as zeros afterwards (madvise(2), private anonymous memory). Pages
-        // that are locked (mlockall(2)) cannot be given back.
+        // SAFETY: the whole of our own mapping, which nobody reads meanwhile; it reads as zeros afterwards (madvise(2), private
+        // anonymous memory). Pages that are locked (mlockall(2)) cannot be given back.
         unsafe {
             if libc::madvise(self.0.as_ptr().cast(), slot::TABLE as usize, libc::MADV_DONTNEED) != 0 {
                 self.0.write_bytes(0, slot::TABLE as usize);

@@ -27,7 +27,8 @@ impl Directory {
         Ok(Directory(path))
     }
 
-    /// Makes the arena's file. It is locked until the recording ends or this process, whatever ends it: so `cprof` knows leftovers.
+    /// Makes the arena's file. It is locked until the recording ends or this process, whatever ends it: so `cprof` knows
+    /// leftovers.
     pub fn arena(&self) -> io::Result<File> {
         let file = self.file(ARENA)?;
         faults::io("directory flock")?;

@@ -25,7 +25,8 @@ const LONGEST: Duration = Duration::from_secs(2);
 const NOT_STOPPED: &str = "not all threads could be stopped when this was written (a debugger keeps that to itself): what they executed meanwhile may be missing, or \
                            there in part";
 
-/// What was counted while the program had paused counting. It changes only while the other threads are stopped, or by what leaves its sum as it is.
+/// What was counted while the program had paused counting. It changes only while the other threads are stopped, or by what leaves
+/// its sum as it is.
 #[derive(Default)]
 pub struct Pauses(Mutex<Stretches>);
 
@@ -165,8 +166,8 @@ impl Agent {
         })
     }
 
-    /// Passes on what was counted, and the classes that it was counted in; the threads run again then. While they are `stopped`, what was counted
-    /// is compared with the pauses, which none of them can begin or end meanwhile.
+    /// Passes on what was counted, and the classes that it was counted in; the threads run again then. While they are `stopped`,
+    /// what was counted is compared with the pauses, which none of them can begin or end meanwhile.
     fn capture<S, T>(
         &self,
         jni: Jni,

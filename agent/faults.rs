@@ -1,10 +1,11 @@
-//! Faults on demand: what a test makes go wrong, to see that the program does not notice. Only with the feature `faults`; without it these
-//! functions are empty and the points no code.
+//! Faults on demand: what a test makes go wrong, to see that the program does not notice. Only with the feature `faults`; without
+//! it these functions are empty and the points no code.
 //!
-//! The variable `CPROF_FAULTS` of the JVM names a file that is read when the agent is loaded and at each command to it. Its line is
-//! `list PATH`: each point that is passed is appended to that file; or `KIND N POINT`: what happens where POINT is passed for the N-th time.
-//! Kinds: `panic`; `error`, where the point can fail; `memory`: from there on no allocation of the agent's succeeds; `end`: the JVM is told to
-//! end, and the point is left when the agent has done its part in that; the JVM goes on once the command is answered. When it happens, the line goes from the file.
+//! The variable `CPROF_FAULTS` of the JVM names a file that is read when the agent is loaded and at each command to it. Its line
+//! is `list PATH`: each point that is passed is appended to that file; or `KIND N POINT`: what happens where POINT is passed for
+//! the N-th time. Kinds: `panic`; `error`, where the point can fail; `memory`: from there on no allocation of the agent's
+//! succeeds; `end`: the JVM is told to end, and the point is left when the agent has done its part in that; the JVM goes on once
+//! the command is answered. When it happens, the line goes from the file.
 
 /// The error numbers that faults are reported as: that of system calls, and that of JVMTI (JVMTI_ERROR_OUT_OF_MEMORY).
 pub const NO_MEMORY: i32 = libc::ENOMEM;

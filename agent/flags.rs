@@ -22,38 +22,42 @@ const SWITCHES: &[(&str, bool)] = &[
     ("DontCompileHugeMethods", false),
 ];
 
-/// Optimisations that woven code makes a compiler repeat without measure, and the feature releases it happens on. C2 of JDK 21 clones a
-/// woven loop with several invariant conditions (a pattern switch whose guards fail) for one after the other, in every clone anew: 20 s for
-/// a method of 290 bytes that C2 of JDK 25 compiles at once.
+/// Optimisations that woven code makes a compiler repeat without measure, and the feature releases it happens on. C2 of JDK 21
+/// clones a woven loop with several invariant conditions (a pattern switch whose guards fail) for one after the other, in every
+/// clone anew: 20 s for a method of 290 bytes that C2 of JDK 25 compiles at once.
 const ENDLESS: &[(&str, RangeInclusive<u32>)] = &[("LoopUnswitching", 21..=24)];
 
-/// C2 of JDK 25 keeps what woven loops have no register for in vector registers, and moves it there and back in every turn. On the stack it costs nothing where
-/// the processor renames the stack's memory: the kernels took 1.86 times as long instead of 1.95 (an interpreter's loop 1.17 instead of 1.43), and with one method
-/// cache 2.49 instead of 2.66. On JDK 17 it makes no difference. The feature release is the first for which it is cleared.
+/// C2 of JDK 25 keeps what woven loops have no register for in vector registers, and moves it there and back in every turn. On
+/// the stack it costs nothing where the processor renames the stack's memory: the kernels took 1.86 times as long instead of 1.95
+/// (an interpreter's loop 1.17 instead of 1.43), and with one method cache 2.49 instead of 2.66. On JDK 17 it makes no
+/// difference. The feature release is the first for which it is cleared.
 const SPILLING: (&str, u32) = ("UseFPUForSpilling", 25);
 
 /// Kilobytes of stack for new threads. Woven frames are larger: up to eight times in code compiled by C1 (measured with a method
-/// that only calls itself), so that recursion which fitted before would not without more. The main thread's stack is the launcher's.
+/// that only calls itself), so that recursion which fitted before would not without more. The main thread's stack is the
+/// launcher's.
 const STACK_SIZE: (&str, isize, isize) = ("ThreadStackSize", 4, 1);
 
-/// C2 takes twice as long for a woven method, and spends it on methods that hardly ran: they have to be called more often now. javac of 249 files took, on JDK 25
-/// and relative to javac alone, 2.78 times the CPU with a factor of three, 2.57 with six and 2.49 with twelve (medians of three interleaved rounds). What is called for long is
-/// compiled all the same, but with twelve later than many programs last.
+/// C2 takes twice as long for a woven method, and spends it on methods that hardly ran: they have to be called more often now.
+/// javac of 249 files took, on JDK 25 and relative to javac alone, 2.78 times the CPU with a factor of three, 2.57 with six and
+/// 2.49 with twelve (medians of three interleaved rounds). What is called for long is compiled all the same, but with twelve
+/// later than many programs last.
 const COMPILE_LESS: &[(&str, isize, isize)] =
     &[("Tier4InvocationThreshold", 6, 1), ("Tier4MinInvocationThreshold", 6, 1), ("Tier4CompileThreshold", 6, 1)];
 
-/// For the same reason C2 inlines large code no more: 7 per cent. (2/5 saved javac another 3 and cost a ray tracer 14.) Not where method caches are simulated:
-/// small methods are large then, and what is not inlined cannot keep its objects off the heap (the ray tracer took a tenth longer).
+/// For the same reason C2 inlines large code no more: 7 per cent. (2/5 saved javac another 3 and cost a ray tracer 14.) Not where
+/// method caches are simulated: small methods are large then, and what is not inlined cannot keep its objects off the heap (the
+/// ray tracer took a tenth longer).
 const INLINE_LESS: (&str, isize, isize) = ("InlineSmallCode", 3, 5);
 
-/// Flags whose value, if there is one or it is this, has the VM write its classes to an archive at its end. Dumping what an agent was passed, or what was
-/// retransformed, HotSpot 17 and 25 abort in functions that differ (`ConstMethod::metaspace_pointers_do`, `ArchiveBuilder::record_regenerated_object`), after
-/// retransformation to the same bytes, too.
+/// Flags whose value, if there is one or it is this, has the VM write its classes to an archive at its end. Dumping what an agent
+/// was passed, or what was retransformed, HotSpot 17 and 25 abort in functions that differ (`ConstMethod::metaspace_pointers_do`,
+/// `ArchiveBuilder::record_regenerated_object`), after retransformation to the same bytes, too.
 const ARCHIVING: &[(&str, Option<&str>)] =
     &[("ArchiveClassesAtExit", None), ("AOTCacheOutput", None), ("AOTMode", Some("record"))];
 
-/// The same by `jcmd VM.cds dynamic_dump`; a flag of type bool. JDK 25 aborts in `GrowableBitMap::truncate`, JDK 17, after a detach, in
-/// `adjust_lambda_proxy_class_dictionary`.
+/// The same by `jcmd VM.cds dynamic_dump`; a flag of type bool. JDK 25 aborts in `GrowableBitMap::truncate`, JDK 17, after a
+/// detach, in `adjust_lambda_proxy_class_dictionary`.
 const ARCHIVING_ON_REQUEST: &str = "RecordDynamicDumpInfo";
 
 /// `vmIntrinsics` names are added to this flag (a `ccstrlist`).
@@ -70,7 +74,8 @@ const NO_FLAGS: &str =
 #[derive(Debug, PartialEq, Eq)]
 pub struct Missing(pub String);
 
-/// Sets every flag that exact counting needs on a JVM of this feature release, and those that make it cheaper, with method caches or without.
+/// Sets every flag that exact counting needs on a JVM of this feature release, and those that make it cheaper, with method caches
+/// or without.
 pub fn set(vm: *mut JavaVM, feature: u32, caches: bool) -> Result<Vec<Missing>, String> {
     let table = Table::find(vm).ok_or(NO_FLAGS)?;
     let mut missing = Vec::new();
@@ -143,16 +148,16 @@ impl Switched {
     }
 }
 
-/// Sets [`SWITCHES`] in a running JVM. The compilers read each of them anew for every compilation; DisableIntrinsic and ThreadStackSize are read
-/// at start only.
+/// Sets [`SWITCHES`] in a running JVM. The compilers read each of them anew for every compilation; DisableIntrinsic and
+/// ThreadStackSize are read at start only.
 pub fn switch(vm: *mut JavaVM, feature: u32) -> Result<Switched, String> {
     let table = Table::find(vm).ok_or(NO_FLAGS)?;
     let mut switched = Vec::new();
     let endless = ENDLESS.iter().filter(|(_, releases)| releases.contains(&feature)).map(|&(name, _)| (name, false));
     for (name, value) in SWITCHES.iter().copied().chain(endless) {
         if let Some((at, _)) = table.find_flag(name) {
-            // SAFETY: SWITCHES names flags of type bool only, one byte each (globals.hpp); a compiler that reads it meanwhile gets the one value
-            // or the other.
+            // SAFETY: SWITCHES names flags of type bool only, one byte each (globals.hpp); a compiler that reads it meanwhile
+            // gets the one value or the other.
             unsafe {
                 switched.push((at, at.read_volatile()));
                 at.write_volatile(value.into());
@@ -205,7 +210,8 @@ impl Table {
     fn find_flag(&self, wanted: &str) -> Option<(*mut u8, *mut c_int)> {
         for i in 0..self.count {
             // SAFETY: the VM's table has `count` entries of `stride` bytes, with these fields at these offsets; the last entry
-            // has no name. Names, addresses and origins change in no running VM but through its own commands (`jcmd VM.set_flag`), one word at a time.
+            // has no name. Names, addresses and origins change in no running VM but through its own commands (`jcmd
+            // VM.set_flag`), one word at a time.
             unsafe {
                 let flag = self.flags.add(i * self.stride);
                 let name = *flag.add(self.name).cast::<*const c_char>();
@@ -227,8 +233,8 @@ impl Table {
     /// The value of a flag of type ccstr or ccstrlist, which may have none.
     fn text(&self, name: &str) -> Option<String> {
         let (value, _) = self.find_flag(name)?;
-        // SAFETY: only ARCHIVING's flags and those of compilers' commands are asked for, each a pointer to a terminated string or null (globals.hpp,
-        // compiler_globals.hpp, cds_globals.hpp).
+        // SAFETY: only ARCHIVING's flags and those of compilers' commands are asked for, each a pointer to a terminated string or
+        // null (globals.hpp, compiler_globals.hpp, cds_globals.hpp).
         unsafe {
             let text = *value.cast::<*const c_char>();
             (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
@@ -247,7 +253,8 @@ impl Table {
         true
     }
 
-    /// Sets a flag of type bool to false, unless the user has set it. The VM, which may yet choose a default for this processor, takes it for the user's.
+    /// Sets a flag of type bool to false, unless the user has set it. The VM, which may yet choose a default for this processor,
+    /// takes it for the user's.
     fn clear_if_default(&self, name: &str) {
         let Some((value, origin)) = self.find_default(name) else { return };
         // SAFETY: SPILLING is of type bool, one byte (c2_globals.hpp); the rest as in find_flag.

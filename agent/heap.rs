@@ -1,10 +1,11 @@
-//! Where the agent's memory is from, apart from the JVM's. HotSpot takes its symbols from the C library's heap and puts the methods of a class in the
-//! order of their names' addresses (method.cpp, sort_methods), which is the order in which they are verified and classes are loaded for that: with
-//! the agent's memory in between, javac's classes called `loadClass` from other places, now and then. (That it is by this order is inferred; that it
-//! ended with a heap of the agent's own was seen, on JDK 17 and 25.)
+//! Where the agent's memory is from, apart from the JVM's. HotSpot takes its symbols from the C library's heap and puts the
+//! methods of a class in the order of their names' addresses (method.cpp, sort_methods), which is the order in which they are
+//! verified and classes are loaded for that: with the agent's memory in between, javac's classes called `loadClass` from other
+//! places, now and then. (That it is by this order is inferred; that it ended with a heap of the agent's own was seen, on JDK 17
+//! and 25.)
 //!
-//! Small blocks are dlmalloc's. Large ones, of which a profile that is written has some, are mappings of their own: they grow without being
-//! copied, are cleared by the kernel where they are touched, and are the kernel's again when they are freed.
+//! Small blocks are dlmalloc's. Large ones, of which a profile that is written has some, are mappings of their own: they grow
+//! without being copied, are cleared by the kernel where they are touched, and are the kernel's again when they are freed.
 
 use dlmalloc::Dlmalloc;
 use std::alloc::{GlobalAlloc, Layout};
@@ -13,14 +14,14 @@ use std::sync::{Mutex, MutexGuard};
 
 /// The smallest block with a mapping of its own.
 const LARGE: usize = 256 << 10;
-/// The smallest block in huge pages, where the kernel has them: a few of its own. A profile of millions of contexts is made in memory that is
-/// touched once, and to be given it page by page took the kernel longer than what was written there.
+/// The smallest block in huge pages, where the kernel has them: a few of its own. A profile of millions of contexts is made in
+/// memory that is touched once, and to be given it page by page took the kernel longer than what was written there.
 const HUGE: usize = 8 << 20;
 /// Mappings begin at multiples of this.
 pub const PAGE: usize = 4096;
 
-/// The small blocks. The crate's own lock sends a thread to sleep at once; this one is worth waiting for, as a block is found in less time than a thread
-/// falls asleep, and at the start two of the agent's threads are at it all the time.
+/// The small blocks. The crate's own lock sends a thread to sleep at once; this one is worth waiting for, as a block is found in
+/// less time than a thread falls asleep, and at the start two of the agent's threads are at it all the time.
 static SMALL: Mutex<Dlmalloc> = Mutex::new(Dlmalloc::new());
 
 /// The heap.
@@ -51,7 +52,8 @@ fn advise(memory: *mut u8, size: usize) -> *mut u8 {
     memory
 }
 
-/// Puts what is in a block of this heap into another, `new`, and frees the old one; answers the new one. Does nothing if that is null.
+/// Puts what is in a block of this heap into another, `new`, and frees the old one; answers the new one. Does nothing if that is
+/// null.
 ///
 /// # Safety
 /// As for `GlobalAlloc::realloc`; `new` is null, or has `size` bytes that are nobody else's.
@@ -66,8 +68,8 @@ pub unsafe fn moved(heap: &impl GlobalAlloc, memory: *mut u8, layout: Layout, ne
     new
 }
 
-// SAFETY: a block is dlmalloc's or a mapping that is nobody else's, and which of them it is follows from its layout, which the caller must give back
-// as it was. Nothing here unwinds.
+// SAFETY: a block is dlmalloc's or a mapping that is nobody else's, and which of them it is follows from its layout, which the
+// caller must give back as it was. Nothing here unwinds.
 unsafe impl GlobalAlloc for Own {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_large(layout) {

@@ -98,7 +98,8 @@ unsafe extern "C" fn define_class0(
     class
 }
 
-/// Weaves the bytes of a hidden class: a new array, its length, and the class's entry. Without an array the class passes as it is.
+/// Weaves the bytes of a hidden class: a new array, its length, and the class's entry. Without an array the class passes as it
+/// is.
 fn weave(
     agent: &Agent,
     jni: Jni,

@@ -86,8 +86,8 @@ pub fn enable_late(jvmti: Jvmti, on: bool) -> Result<(), String> {
     all().map_err(|e: crate::jvmti::Error| e.to_string())
 }
 
-/// A class is ready to run. One that has waited for this is woven, and so is one of which nothing is known: it was being loaded when
-/// cprof came. Its intrinsic methods are made to run as bytecode; at launch a flag does that.
+/// A class is ready to run. One that has waited for this is woven, and so is one of which nothing is known: it was being loaded
+/// when cprof came. Its intrinsic methods are made to run as bytecode; at launch a flag does that.
 unsafe extern "C" fn class_prepare(_env: *mut RawEnv, jni: *mut JNIEnv, thread: jthread, class: jclass) {
     guard(|| {
         let agent = Agent::get()?;
@@ -188,7 +188,8 @@ unsafe extern "C" fn vm_start(_env: *mut RawEnv, jni: *mut JNIEnv) {
             }
             Ok(())
         };
-        // The classes that are loaded already call these, so that the program cannot do without: one failure is no reason to give up.
+        // The classes that are loaded already call these, so that the program cannot do without: one failure is no reason to give
+        // up.
         if contained(&mut define).is_err()
             && let Err(why) = contained(&mut define)
         {
@@ -226,7 +227,8 @@ unsafe extern "C" fn vm_init(_env: *mut RawEnv, jni: *mut JNIEnv, thread: jthrea
     });
 }
 
-/// An object that had a tag is gone. The VM may hold a lock of its own meanwhile (JDK 17, jvmtiTagMap.cpp, `remove_dead_entries`).
+/// An object that had a tag is gone. The VM may hold a lock of its own meanwhile (JDK 17, jvmtiTagMap.cpp,
+/// `remove_dead_entries`).
 unsafe extern "C" fn object_free(_env: *mut RawEnv, tag: i64) {
     guard(|| {
         faults::pass("object free");

@@ -41,13 +41,13 @@ pub struct Image {
     locations: u64,
 }
 
-// SAFETY: the library reads a mapping that never changes, and its functions may be called from any thread for what is not compressed; the VM's
-// threads do so.
+// SAFETY: the library reads a mapping that never changes, and its functions may be called from any thread for what is not
+// compressed; the VM's threads do so.
 unsafe impl Send for Image {}
 
 impl Image {
-    /// The image of the JDK at `home`, of this feature release; `None` where it has none, as when it was built but not linked. To be called while the
-    /// VM loads no classes: when it loads its agents.
+    /// The image of the JDK at `home`, of this feature release; `None` where it has none, as when it was built but not linked. To
+    /// be called while the VM loads no classes: when it loads its agents.
     pub fn open(home: &str, feature: u32) -> Option<Image> {
         if !KNOWN.contains(&feature) {
             return None;
@@ -63,8 +63,8 @@ impl Image {
         let locations = HEADER as u64 + 8 * u64::from(word(TABLE_LENGTH));
         let library = CString::new(format!("{home}/lib/libjimage.so")).ok()?;
         let modules = CString::new(path).ok()?;
-        // SAFETY: the strings are terminated; the functions are declared as in jimage.hpp of the releases in KNOWN; the library stays loaded
-        // unless nothing of it is used.
+        // SAFETY: the strings are terminated; the functions are declared as in jimage.hpp of the releases in KNOWN; the library
+        // stays loaded unless nothing of it is used.
         unsafe {
             let library = dlopen(library.as_ptr(), RTLD_LAZY);
             if library.is_null() {
@@ -85,8 +85,9 @@ impl Image {
         }
     }
 
-    /// The class file of a class of java.base, given by its internal name. `None`, too, for one that is compressed (jlink --compress): at the
-    /// first of those the library prepares itself without a lock (imageDecompressor.cpp, image_decompressor_init), and must not do so for two threads.
+    /// The class file of a class of java.base, given by its internal name. `None`, too, for one that is compressed (jlink
+    /// --compress): at the first of those the library prepares itself without a lock (imageDecompressor.cpp,
+    /// image_decompressor_init), and must not do so for two threads.
     pub fn class(&self, name: &str) -> Option<Vec<u8>> {
         let file = CString::new(format!("{name}.class")).ok()?;
         let mut size = 0;
@@ -111,8 +112,8 @@ impl Image {
     }
 }
 
-/// The compressed and the uncompressed size in a location's attributes. Each begins with a byte of its kind and, in the low bits, the number of
-/// bytes of its value less one; the value follows, high bytes first.
+/// The compressed and the uncompressed size in a location's attributes. Each begins with a byte of its kind and, in the low bits,
+/// the number of bytes of its value less one; the value follows, high bytes first.
 fn sizes(mut attributes: &[u8]) -> Option<(u64, u64)> {
     let (mut compressed, mut uncompressed) = (0, 0);
     loop {

@@ -66,10 +66,10 @@ pub fn may_have(class: &[u8]) -> bool {
 /// stack walks skip Method.invoke (vframe.cpp).
 pub const KEPT: &[(&str, &str)] = &[("java/lang/Object", "<init>"), ("java/lang/reflect/Method", "invoke")];
 
-/// Methods whose Java body no JVM runs, in the interpreter or compiled: HotSpot's interpreter has an entry of its own for
-/// them (`AbstractInterpreter::method_kind`), and its compilers an instruction or a routine. They stay as they are, so that counts are
-/// the same with and without the compilers and on every JDK, and `Math.sqrt` is not replaced by the software it would be as
-/// Java. Class, name (with the descriptor where it is overloaded), first feature release that treats it so.
+/// Methods whose Java body no JVM runs, in the interpreter or compiled: HotSpot's interpreter has an entry of its own for them
+/// (`AbstractInterpreter::method_kind`), and its compilers an instruction or a routine. They stay as they are, so that counts are
+/// the same with and without the compilers and on every JDK, and `Math.sqrt` is not replaced by the software it would be as Java.
+/// Class, name (with the descriptor where it is overloaded), first feature release that treats it so.
 pub const INTERPRETER_ENTRIES: &[(&str, &str, u32)] = &[
     ("java/lang/Math", "sin", 9),
     ("java/lang/Math", "cos", 9),

@@ -120,8 +120,8 @@ impl<'a> Jni<'a> {
         if kept.is_null() { None } else { Some(kept) }
     }
 
-    /// Local references that are made meanwhile are given back at the end, those of what is called included. As many are announced as the VM lets
-    /// anybody have (`MaxJNILocalCapacity`): JVMTI answers one for each class and each thread.
+    /// Local references that are made meanwhile are given back at the end, those of what is called included. As many are
+    /// announced as the VM lets anybody have (`MaxJNILocalCapacity`): JVMTI answers one for each class and each thread.
     pub fn in_frame<T>(self, body: impl FnOnce() -> T) -> T {
         let _frame = Frame::push(self);
         body()

@@ -70,8 +70,8 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.function, self.code) {
-            // JNI_EDETACHED before the VM is created in full (jni.cpp, jni_GetEnv), JNI_EVERSION but in the phases ONLOAD and LIVE
-            // (jvmtiExport.cpp, get_jvmti_interface).
+            // JNI_EDETACHED before the VM is created in full (jni.cpp, jni_GetEnv), JNI_EVERSION but in the phases ONLOAD and
+            // LIVE (jvmtiExport.cpp, get_jvmti_interface).
             ("GetEnv", -2 | -3) => f.write_str("it is starting or ending, and lets no agent in; try again"),
             (function, code) => write!(f, "{function} failed with error {code}"),
         }

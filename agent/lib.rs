@@ -1,11 +1,12 @@
 //! The cprof agent: `java -agentpath:libcprof.so=OPTIONS`.
 //!
-//! This file holds what the VM calls by name. The rooms: [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the
-//! events; [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`ahead`] and [`image`],
-//! [`hidden`], [`thread_fields`] and [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already;
-//! [`heap`], where memory is from; [`memory`], [`refusals`] and [`faults`], what is done when something fails; [`runtime`], the Java classes that woven code calls;
-//! [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`room`], [`directory`] and [`class_log`], where a recording lives;
-//! [`caches`], the simulation of method caches; [`facts`], [`stacks`] and [`dump`], how it becomes a profile.
+//! This file holds what the VM calls by name. The rooms: [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the events;
+//! [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`ahead`] and [`image`], [`hidden`],
+//! [`thread_fields`] and [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already; [`heap`],
+//! where memory is from; [`memory`], [`refusals`] and [`faults`], what is done when something fails; [`runtime`], the Java
+//! classes that woven code calls; [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`room`], [`directory`] and
+//! [`class_log`], where a recording lives; [`caches`], the simulation of method caches; [`facts`], [`stacks`] and [`dump`], how
+//! it becomes a profile.
 
 mod ahead;
 mod arena;
@@ -326,8 +327,8 @@ fn begin(
     Ok(())
 }
 
-/// Has the classes woven that every JVM loads, while this one goes on to prepare itself. Not if runs are to be the same: which methods get which
-/// ids is then a race, and so is, once `max-nodes=` is reached, which contexts are folded.
+/// Has the classes woven that every JVM loads, while this one goes on to prepare itself. Not if runs are to be the same: which
+/// methods get which ids is then a race, and so is, once `max-nodes=` is reached, which contexts are folded.
 fn weave_ahead(jvmti: Jvmti, feature: u32) {
     let image = jvmti.system_property("java.home").and_then(|home| Image::open(&home, feature));
     if let (Some(image), Some(agent)) = (image, Agent::get().filter(|agent| !agent.options.deterministic)) {

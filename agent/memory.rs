@@ -1,5 +1,5 @@
-//! The end of memory. Rust ends a process in which an allocation fails; here that would be the program's. So some memory is set aside for the
-//! day when the process has none: it lasts for what is being done, and nothing that can wait is begun any more.
+//! The end of memory. Rust ends a process in which an allocation fails; here that would be the program's. So some memory is set
+//! aside for the day when the process has none: it lasts for what is being done, and nothing that can wait is begun any more.
 
 use crate::faults;
 use crate::heap::{self, Own};
@@ -7,9 +7,9 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
-/// Bytes set aside: more than all that is kept of the classes of a large server, and enough to end the writing of a small program's profile; pages
-/// that are not used take none. Before a profile is begun it is asked whether there is memory for all of it ([`has`]); when that vanishes in
-/// the midst of a larger one, this does not last, and the process ends.
+/// Bytes set aside: more than all that is kept of the classes of a large server, and enough to end the writing of a small
+/// program's profile; pages that are not used take none. Before a profile is begun it is asked whether there is memory for all of
+/// it ([`has`]); when that vanishes in the midst of a larger one, this does not last, and the process ends.
 const SPARE: usize = 64 << 20;
 /// What there is to say then.
 pub const NONE: &str = "the process has no memory left";
@@ -23,7 +23,8 @@ static HEAP: Heap = Heap { spare: AtomicPtr::new(null_mut()), taken: AtomicU64::
 struct Heap {
     /// Null until the agent is loaded.
     spare: AtomicPtr<u8>,
-    /// How many allocations are in the spare memory, in the upper half, and how many of its bytes are gone. The last one to go frees all.
+    /// How many allocations are in the spare memory, in the upper half, and how many of its bytes are gone. The last one to go
+    /// frees all.
     taken: AtomicU64,
     /// The kernel had no memory.
     short: AtomicBool,
@@ -109,8 +110,8 @@ impl Heap {
     }
 }
 
-// SAFETY: memory is from the heap, or from the spare mapping: there each allocation has bytes of its own until the last of them all is
-// freed. Nothing here unwinds.
+// SAFETY: memory is from the heap, or from the spare mapping: there each allocation has bytes of its own until the last of them
+// all is freed. Nothing here unwinds.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.

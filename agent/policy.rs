@@ -72,8 +72,8 @@ impl Policy {
         (self.include.is_empty() || any(&self.include)) && !any(&self.exclude)
     }
 
-    /// Whether the JVM adds methods to a class after its agents have seen it: HotSpot 17 and 25 give JFR's event classes bodies for what they
-    /// inherit (jfrEventClassTransformer.cpp).
+    /// Whether the JVM adds methods to a class after its agents have seen it: HotSpot 17 and 25 give JFR's event classes bodies
+    /// for what they inherit (jfrEventClassTransformer.cpp).
     pub fn adds_methods(&self, class: &ClassFile<'_>) -> Option<&'static str> {
         (class.super_name() == Some(b"jdk/internal/event/Event")).then_some(EVENT_METHODS)
     }

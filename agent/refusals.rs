@@ -1,5 +1,5 @@
-//! What the JVM could not do for lack of memory, or for errors of its own. Most callers go on without the answer, so that it would show nowhere:
-//! it is kept for the profile.
+//! What the JVM could not do for lack of memory, or for errors of its own. Most callers go on without the answer, so that it
+//! would show nowhere: it is kept for the profile.
 
 use crate::lock;
 use std::collections::BTreeMap;

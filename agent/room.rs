@@ -1,9 +1,10 @@
 //! Room for contexts and classes while the VM prepares itself, before it can call the agent.
 //!
-//! What every start takes is made ready by a thread of the agent's, as the kernel is slow to give memory and the VM has to do meanwhile.
-//! The runtime's native methods can be found only when the VM can run Java code. Before, and with `-javaagent:`, `--add-modules` or a module path, the JDK
-//! computes the module graph, in more contexts than any first step would hold. Until then the runtime writes down how much room it wants
-//! ([`cprof_instrument::abi::header::WANTED`]), and a thread of the agent's makes it.
+//! What every start takes is made ready by a thread of the agent's, as the kernel is slow to give memory and the VM has to do
+//! meanwhile. The runtime's native methods can be found only when the VM can run Java code. Before, and with `-javaagent:`,
+//! `--add-modules` or a module path, the JDK computes the module graph, in more contexts than any first step would hold. Until
+//! then the runtime writes down how much room it wants ([`cprof_instrument::abi::header::WANTED`]), and a thread of the agent's
+//! makes it.
 
 use crate::arena::Arena;
 use crate::class_log::ClassLog;

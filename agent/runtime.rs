@@ -109,14 +109,15 @@ pub fn classes(place: Place, options: &Options, virtual_threads: bool) -> Option
     Some(classes.into())
 }
 
-/// Slots of the operand stack that entering a method asks for, and does not use: a page's, as HotSpot's compiled code asks for no less in
-/// advance (assembler.cpp, `generate_stack_overflow_check`).
+/// Slots of the operand stack that entering a method asks for, and does not use: a page's, as HotSpot's compiled code asks for no
+/// less in advance (assembler.cpp, `generate_stack_overflow_check`).
 const DEMANDED: u16 = 520;
 
-/// Makes a method's frame large: one that is inlined into all that count calls. Where that fits, there is room later for what is called when an
-/// exception passes: `enter` is compiled and small, while `caught` and `unwind` run in the interpreter, being called seldom, and without
-/// room for them the program's own handler would not run at the end of a stack. Compiled code asks once for what the interpreter's frames
-/// would need at any of its calls (HotSpot: `bang_size_in_bytes`, `JVMState::interpreter_frame_size`).
+/// Makes a method's frame large: one that is inlined into all that count calls. Where that fits, there is room later for what is
+/// called when an exception passes: `enter` is compiled and small, while `caught` and `unwind` run in the interpreter, being
+/// called seldom, and without room for them the program's own handler would not run at the end of a stack. Compiled code asks
+/// once for what the interpreter's frames would need at any of its calls (HotSpot: `bang_size_in_bytes`,
+/// `JVMState::interpreter_frame_size`).
 fn demand(class: &mut [u8], name: &str) -> Option<()> {
     let parsed = ClassFile::parse(class).ok()?;
     let method = parsed.methods.iter().find(|method| method.name == name.as_bytes())?;

@@ -21,8 +21,8 @@ const VIRTUAL_THREAD_TAG: i64 = i64::MAX;
 
 const VIRTUAL_THREAD: &str = "Ljava/lang/VirtualThread;";
 
-/// Threads that are stopped amid injected code may run on this often in all, and each this often, for a moment that gets longer with every time. (Where
-/// there are more threads than cores, many moments pass in which it has no turn.)
+/// Threads that are stopped amid injected code may run on this often in all, and each this often, for a moment that gets longer
+/// with every time. (Where there are more threads than cores, many moments pass in which it has no turn.)
 const MOMENTS: u32 = 1000;
 const MOMENTS_EACH: u32 = 200;
 const SHORTEST_MOMENT: Duration = Duration::from_micros(50);
@@ -51,16 +51,16 @@ pub struct Stopped {
 static STOPPING: Mutex<()> = Mutex::new(());
 
 impl Stopped {
-    /// Stops all threads but the current one. `virtuals`: this JVM has virtual threads; `wanted`, asked when all stand still: some of them have
-    /// stacks that are wanted.
+    /// Stops all threads but the current one. `virtuals`: this JVM has virtual threads; `wanted`, asked when all stand still:
+    /// some of them have stacks that are wanted.
     pub fn all(jvmti: Jvmti, jni: Jni, virtuals: bool, wanted: impl FnOnce() -> bool) -> Stopped {
         faults::pass("stop threads");
         let alone = lock(&STOPPING);
         // What is asked for while threads stand still may wait for them: the class must be known before.
         let virtual_class = if virtuals { virtual_class(jvmti, jni) } else { Some(None) };
         let current = jvmti.current_thread();
-        // From here on dropping it has the threads run again.
-        // HotSpot gives this capability to one agent at a time (jvmtiManageCapabilities.cpp), and a debugger that does not get it ends the JVM.
+        // From here on dropping it has the threads run again. HotSpot gives this capability to one agent at a time
+        // (jvmtiManageCapabilities.cpp), and a debugger that does not get it ends the JVM.
         let may_stop = jvmti.add_capabilities(&[Capability::Suspend]).is_ok();
         let mut stopped = Stopped {
             jvmti,
@@ -79,7 +79,8 @@ impl Stopped {
                 Err(_) => stopped.whole = false,
             }
         }
-        // A thread that has not been stopped yet may start another that is not in the list: so until there is none that still runs.
+        // A thread that has not been stopped yet may start another that is not in the list: so until there is none that still
+        // runs.
         while stopped.platform(jni, current) {}
         if virtual_class != Some(None) && wanted() {
             let found = virtual_class.flatten().map(|class| (class, jvmti.instances(class, VIRTUAL_THREAD_TAG)));
@@ -137,8 +138,8 @@ impl Stopped {
 
 impl Drop for Stopped {
     fn drop(&mut self) {
-        // Only threads that have ended meanwhile can fail for good, and those need no resuming. But a thread that is left here stands still
-        // for ever: a VM that has no memory now may have some in a moment.
+        // Only threads that have ended meanwhile can fail for good, and those need no resuming. But a thread that is left here
+        // stands still for ever: a VM that has no memory now may have some in a moment.
         let again = |resume: &dyn Fn() -> Result<(), crate::jvmti::Error>| {
             for _ in 0..RESUME_ATTEMPTS {
                 if contained(|| resume().map_err(|e| e.to_string())).is_ok() {
@@ -160,8 +161,8 @@ impl Drop for Stopped {
     }
 }
 
-/// The class of virtual threads, or that it is not initialised, for there are none then; `None`: that cannot be told. JNI's FindClass would initialise it, which
-/// makes a thread, and ask the application's class loader.
+/// The class of virtual threads, or that it is not initialised, for there are none then; `None`: that cannot be told. JNI's
+/// FindClass would initialise it, which makes a thread, and ask the application's class loader.
 fn virtual_class(jvmti: Jvmti, jni: Jni) -> Option<Option<jclass>> {
     static CLASS: AtomicPtr<_jobject> = AtomicPtr::new(std::ptr::null_mut());
     if CLASS.load(Ordering::Acquire).is_null() {
@@ -176,8 +177,9 @@ fn virtual_class(jvmti: Jvmti, jni: Jni) -> Option<Option<jclass>> {
     Some((!class.is_null() && jvmti.is_initialised(class)).then_some(class))
 }
 
-/// Those of some virtual threads that have been started. A walk of the heap also finds one that another thread is in the middle of
-/// constructing; asked for its stack, HotSpot follows its continuation, which is null (JDK 25, jvmtiEnvBase.cpp, `is_vthread_alive`).
+/// Those of some virtual threads that have been started. A walk of the heap also finds one that another thread is in the middle
+/// of constructing; asked for its stack, HotSpot follows its continuation, which is null (JDK 25, jvmtiEnvBase.cpp,
+/// `is_vthread_alive`).
 fn started(jni: Jni, class: jclass, mut threads: Vec<jobject>) -> Vec<jobject> {
     // VirtualThread.NEW, what the field is before any constructor has run.
     const NEW: i32 = 0;
@@ -265,9 +267,9 @@ impl<'a> Frames<'a> {
 
     /// The stacks of the threads that have leased a tree.
     ///
-    /// What a counter says of a frame is only certain between the program's own instructions: threads that were stopped amid injected code
-    /// run on until they are out of it. (Only interpreted code stops there: HotSpot's compilers poll for safepoints at jumps, returns and calls
-    /// of the program.)
+    /// What a counter says of a frame is only certain between the program's own instructions: threads that were stopped amid
+    /// injected code run on until they are out of it. (Only interpreted code stops there: HotSpot's compilers poll for safepoints
+    /// at jumps, returns and calls of the program.)
     pub fn stacks(
         &mut self,
         jni: Jni,

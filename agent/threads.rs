@@ -8,7 +8,8 @@ pub fn start(name: &str, work: impl FnOnce() + Send + 'static) -> bool {
     thread.is_ok()
 }
 
-/// Keeps signals from this thread, and from threads that it starts, until it is dropped: the VM expects its own on its own threads.
+/// Keeps signals from this thread, and from threads that it starts, until it is dropped: the VM expects its own on its own
+/// threads.
 struct Blocked(libc::sigset_t);
 
 impl Blocked {

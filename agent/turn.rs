@@ -1,8 +1,9 @@
 //! The class hook's turn among those of other agents.
 //!
-//! The VM shows a class to its agents in the order in which they were loaded, to those that can retransform last. An agent that was
-//! loaded after this one would be shown woven code, and what it finds out of a class would be out of one that nobody has: coverage that JaCoCo records belongs
-//! to a class file by a checksum of its bytes. So when all agents are loaded, weaving is left to a second environment, which is after theirs.
+//! The VM shows a class to its agents in the order in which they were loaded, to those that can retransform last. An agent that
+//! was loaded after this one would be shown woven code, and what it finds out of a class would be out of one that nobody has:
+//! coverage that JaCoCo records belongs to a class file by a checksum of its bytes. So when all agents are loaded, weaving is
+//! left to a second environment, which is after theirs.
 
 use crate::hooks;
 use crate::jni::Jni;
@@ -11,8 +12,8 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 
 thread_local! {
-    /// Whether the class that the VM is showing around on this thread is left to the second environment. Decided once per class, since other
-    /// threads load classes while the second one is being made.
+    /// Whether the class that the VM is showing around on this thread is left to the second environment. Decided once per class,
+    /// since other threads load classes while the second one is being made.
     static LEFT: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -1,8 +1,9 @@
 //! Classes of JFR's events that are loaded while the agent is in a running JVM.
 //!
-//! HotSpot adds fields and methods to such a class behind the class file load hook, and shows what came of it whenever the class is to be changed
-//! (JDK 25, jfrEventClassTransformer.cpp, `cache_class_file_data`; JFR need not be recording). Woven as it is loaded, it could not be changed back.
-//! So it is loaded as it is, and woven by retransformation when it is ready to run, which leaves what is shown alone.
+//! HotSpot adds fields and methods to such a class behind the class file load hook, and shows what came of it whenever the class
+//! is to be changed (JDK 25, jfrEventClassTransformer.cpp, `cache_class_file_data`; JFR need not be recording). Woven as it is
+//! loaded, it could not be changed back. So it is loaded as it is, and woven by retransformation when it is ready to run, which
+//! leaves what is shown alone.
 
 use crate::lock;
 use cprof_instrument::classfile::ClassFile;

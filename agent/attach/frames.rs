@@ -15,8 +15,8 @@ const NAMED: usize = 20;
 const ATTEMPTS: u32 = 500;
 const BETWEEN: Duration = Duration::from_millis(2);
 
-/// The frames that were entered before their class was woven, and run their old code until they return: how many, and the names of some
-/// of their methods.
+/// The frames that were entered before their class was woven, and run their old code until they return: how many, and the names
+/// of some of their methods.
 pub fn active_before(agent: &Agent, jni: Jni) -> (usize, Vec<String>) {
     let mut old: HashMap<MethodId, bool> = HashMap::new();
     let (mut count, mut names) = (0, Vec::new());
@@ -56,17 +56,18 @@ pub fn obsolete(agent: &Agent, jni: Jni) -> HashSet<MethodId> {
 
 /// What is still active when counting is off and every class is as it was.
 pub struct Remains {
-    /// A thread is in the middle of the runtime's code, and goes on to read the tree; or where a woven method is entered, between two calls of
-    /// the runtime, and would have the first one's answer from this recording and the second one's from the next.
+    /// A thread is in the middle of the runtime's code, and goes on to read the tree; or where a woven method is entered, between
+    /// two calls of the runtime, and would have the first one's answer from this recording and the second one's from the next.
     pub runtime: bool,
-    /// Woven methods with active frames, which may write to their nodes when counting is on again, but read nothing there that they rely on.
+    /// Woven methods with active frames, which may write to their nodes when counting is on again, but read nothing there that
+    /// they rely on.
     pub woven: HashSet<MethodId>,
     /// All methods with active frames.
     pub all: HashSet<MethodId>,
 }
 
-/// Waits until no thread is in the runtime's code, but not forever. `before`: the obsolete methods that were active before the first class
-/// was woven.
+/// Waits until no thread is in the runtime's code, but not forever. `before`: the obsolete methods that were active before the
+/// first class was woven.
 pub fn remains(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
     let mut remains = look(agent, jni, before);
     patiently(!remains.runtime, || {

@@ -1,5 +1,6 @@
-//! What stays in the JVM when the agent leaves: hidden classes cannot be changed back, nor those to which another agent gave woven code, so
-//! they go on calling the runtime, which does nothing then. When the agent comes back they count again, under the method ids they have.
+//! What stays in the JVM when the agent leaves: hidden classes cannot be changed back, nor those to which another agent gave
+//! woven code, so they go on calling the runtime, which does nothing then. When the agent comes back they count again, under the
+//! method ids they have.
 
 use crate::jni::Jni;
 use crate::jvmti::{Jvmti, MethodId};
@@ -29,7 +30,8 @@ pub struct Lastings {
 }
 
 impl Lastings {
-    /// One more. Of those that the VM has collected nothing is kept, sooner or later: a program may define hidden classes without end.
+    /// One more. Of those that the VM has collected nothing is kept, sooner or later: a program may define hidden classes without
+    /// end.
     pub fn push(&mut self, jni: Jni, lasting: Lasting) {
         const AT_LEAST: usize = 1024;
         if self.all.len() >= self.full.max(AT_LEAST) {

@@ -57,9 +57,9 @@ impl Methods {
     /// False when the method is not where it is expected, and nothing was written.
     fn clear_one(&self, agent: &Agent, method: MethodId) -> bool {
         let Ok(locals) = agent.jvmti.max_locals(method) else { return false };
-        // SAFETY: a jmethodID is the address of the Method's address (method.cpp, `Method::resolve_jmethod_id`, up to JDK 25), valid
-        // while its class is loaded, to which the caller has a reference. That this is so is checked by a number that the VM has given us as
-        // well, before the one write: two bytes that only compilers read, each time anew.
+        // SAFETY: a jmethodID is the address of the Method's address (method.cpp, `Method::resolve_jmethod_id`, up to JDK 25),
+        // valid while its class is loaded, to which the caller has a reference. That this is so is checked by a number that the
+        // VM has given us as well, before the one write: two bytes that only compilers read, each time anew.
         unsafe {
             let method = *method.cast::<*mut u8>();
             let constant = *method.add(self.constant).cast::<*const u8>();

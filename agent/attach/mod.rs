@@ -1,9 +1,10 @@
 //! The agent in a JVM that runs already: it comes, answers commands, leaves, and may come back.
 //!
-//! Coming: everything is woven while counting is off, then one write switches it on. Leaving is the reverse. `docs/attach-design.md` says what
-//! can be covered and why it is done this way. The rooms: [`request`], what is asked; [`session`], coming and leaving;
-//! [`runtime_classes`], [`natives`] and [`method_ids`], what is changed in the JVM; [`retransform`] and [`sight`], the way of loaded
-//! classes; [`frames`], what is active meanwhile; [`leftovers`] and [`retired`], what stays; [`notices`], what there is to say.
+//! Coming: everything is woven while counting is off, then one write switches it on. Leaving is the reverse.
+//! `docs/attach-design.md` says what can be covered and why it is done this way. The rooms: [`request`], what is asked;
+//! [`session`], coming and leaving; [`runtime_classes`], [`natives`] and [`method_ids`], what is changed in the JVM;
+//! [`retransform`] and [`sight`], the way of loaded classes; [`frames`], what is active meanwhile; [`leftovers`] and [`retired`],
+//! what stays; [`notices`], what there is to say.
 
 pub mod events;
 mod frames;

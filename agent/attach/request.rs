@@ -1,4 +1,5 @@
-//! What is asked of an agent in a running JVM, as the text after the library's path, and its answer, a file of `key: value` lines.
+//! What is asked of an agent in a running JVM, as the text after the library's path, and its answer, a file of `key: value`
+//! lines.
 
 use crate::faults;
 use cprof_profile::file::beyond_standard_streams;

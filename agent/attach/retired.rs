@@ -1,7 +1,8 @@
 //! Address space of recordings that have ended, kept for frames that may still write there, and given back when those are gone.
 //!
-//! Their junk nodes stay for ever, a few hundred KB of addresses each, without memory unless it is written: a class whose loading took longer
-//! than the recording is woven, but no class of the JVM's yet, so that nobody can change it back; what it runs later counts into junk.
+//! Their junk nodes stay for ever, a few hundred KB of addresses each, without memory unless it is written: a class whose loading
+//! took longer than the recording is woven, but no class of the JVM's yet, so that nobody can change it back; what it runs later
+//! counts into junk.
 
 use crate::arena::Arena;
 use crate::jvmti::MethodId;
@@ -41,8 +42,8 @@ pub unsafe fn release(active: &HashSet<MethodId>) {
             return true;
         }
         let nodes = (retired.base + abi::METHODS) as *mut libc::c_void;
-        // SAFETY: `Arena` left this mapping when it was dropped, and nobody else unmaps it. The frames that knew addresses in it are
-        // gone (the caller's promise), and no others ever did, but of the junk node in front of this.
+        // SAFETY: `Arena` left this mapping when it was dropped, and nobody else unmaps it. The frames that knew addresses in it
+        // are gone (the caller's promise), and no others ever did, but of the junk node in front of this.
         unsafe { libc::munmap(nodes, retired.length - abi::METHODS as usize) != 0 }
     });
 }

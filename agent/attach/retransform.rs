@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 /// and for the batch itself; the classes are read and woven before, while the program runs.
 const BATCH: usize = 1000;
 
-/// So often the VM may say that it has no memory: each time it has collected garbage to find some, and the program's own classes want it, too.
+/// So often the VM may say that it has no memory: each time it has collected garbage to find some, and the program's own classes
+/// want it, too.
 const SHORT_OF_MEMORY: u32 = 4;
 
 /// The class file load hooks of the current thread in this batch.
@@ -32,9 +33,10 @@ pub fn hooked(changed: bool) {
     HOOKS.set(Hooks { last: Some(Instant::now()), changed: before + usize::from(changed) });
 }
 
-/// Classes that may be collected at any time, and then are none any more. While one is held the VM cannot collect its loader either: in a program that makes
-/// loaders and drops them, classes that were all held through an attach made it collect nothing, find its metaspace too small, and wait longer
-/// with the next collection, so that each attach met more of them than the one before.
+/// Classes that may be collected at any time, and then are none any more. While one is held the VM cannot collect its loader
+/// either: in a program that makes loaders and drops them, classes that were all held through an attach made it collect nothing,
+/// find its metaspace too small, and wait longer with the next collection, so that each attach met more of them than the one
+/// before.
 pub struct Watched<'j> {
     jni: Jni<'j>,
     classes: Vec<jobject>,
@@ -86,8 +88,9 @@ pub struct Outcome {
     pub longest: Duration,
 }
 
-/// Who in a batch of so many is to blame: the VM goes through the classes (`alive` are the places of those that are still there) in their order, JDK 17 links each behind its
-/// hook and JDK 25 before. So it is the one that was hooked last, or the one behind. `None`: nobody knows.
+/// Who in a batch of so many is to blame: the VM goes through the classes (`alive` are the places of those that are still there)
+/// in their order, JDK 17 links each behind its hook and JDK 25 before. So it is the one that was hooked last, or the one behind.
+/// `None`: nobody knows.
 fn suspects(batch: usize, alive: &[usize], hooked: usize) -> Option<Range<usize>> {
     let place = |i: usize| alive.get(i).copied();
     let first = place(hooked.saturating_sub(1))?;

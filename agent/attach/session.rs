@@ -257,7 +257,8 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
 /// Finds the loaded classes that are to be woven.
 fn choose(agent: &Agent, jni: Jni, classes: &mut Watched<'_>) -> Result<(), String> {
     let jvmti = agent.jvmti;
-    // Those that are not linked come last: some cannot be, which the VM says for all of a batch, and the others would be woven again.
+    // Those that are not linked come last: some cannot be, which the VM says for all of a batch, and the others would be woven
+    // again.
     let (linked, others): (Vec<_>, Vec<_>) =
         jvmti.loaded_classes().map_err(|e| e.to_string())?.into_iter().partition(|&class| jvmti.is_linked(class));
     for class in linked.into_iter().chain(others) {
@@ -424,8 +425,8 @@ fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     let _ = contained(|| jvmti.dispose().map_err(|e| e.to_string()));
     match remains {
         Ok(remains) if quiet => {
-            // SAFETY: counting is off, and these were the frames of all threads while they were stopped. Those that were entered since know
-            // no recording but this one.
+            // SAFETY: counting is off, and these were the frames of all threads while they were stopped. Those that were entered
+            // since know no recording but this one.
             unsafe { retired::release(&remains.all) };
             writers.extend(remains.woven);
             retired::keep(&agent.arena, writers);
@@ -445,8 +446,8 @@ fn settled(under_way: &AtomicUsize) -> bool {
     frames::patiently(settled(), settled)
 }
 
-/// Gives woven classes their original bytes back. Answers whether all have them whose code may run: what was never linked runs none, and counts into the
-/// junk node of this recording, which stays, if it is linked one day.
+/// Gives woven classes their original bytes back. Answers whether all have them whose code may run: what was never linked runs
+/// none, and counts into the junk node of this recording, which stays, if it is linked one day.
 fn restore(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<bool, String> {
     faults::pass("restore");
     let jvmti = agent.jvmti;

@@ -1,9 +1,9 @@
 //! Which class loaders find the runtime class.
 //!
-//! Woven code names it, and the first class of a loader to do so makes the JVM call the loader's `loadClass` (JVMS §5.3.2): code of the
-//! program, which may also refuse. So each loader is asked beforehand, on a thread that does not count, and HotSpot keeps the answer
-//! in the loader's dictionary (systemDictionary.cpp, `resolve_instance_class_or_null`). At launch only the JDK's own loaders are asked
-//! (`CProfRuntime.introduce`).
+//! Woven code names it, and the first class of a loader to do so makes the JVM call the loader's `loadClass` (JVMS §5.3.2): code
+//! of the program, which may also refuse. So each loader is asked beforehand, on a thread that does not count, and HotSpot keeps
+//! the answer in the loader's dictionary (systemDictionary.cpp, `resolve_instance_class_or_null`). At launch only the JDK's own
+//! loaders are asked (`CProfRuntime.introduce`).
 
 use crate::arena::Arena;
 use crate::contexts::Contexts;

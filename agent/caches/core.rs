@@ -28,8 +28,8 @@ pub struct Core {
     /// The FIFO caches, in their lanes.
     fifo_specs: Vec<Option<CacheSpec>>,
     fifo: Fifo,
-    /// By number, beside the FIFO caches' entries, whose tag is where the misses are in a method's nodes, in [`abi::UNIT`] from their start;
-    /// 0: nowhere.
+    /// By number, beside the FIFO caches' entries, whose tag is where the misses are in a method's nodes, in [`abi::UNIT`] from
+    /// their start; 0: nowhere.
     methods: Vec<Method>,
     numbers: HashMap<u32, u32>,
     /// The other caches and their lanes.
@@ -130,7 +130,8 @@ impl Core {
         self.fifo.next = next.get();
     }
 
-    /// Looks a node's method up and loads it where it is missing: where the misses are in its nodes, and where it was missing, if anywhere.
+    /// Looks a node's method up and loads it where it is missing: where the misses are in its nodes, and where it was missing, if
+    /// anywhere.
     #[inline(always)]
     fn load<V: Vector>(&mut self, proof: V::Proof, view: &mut View<'_>, node: u32, next: &mut V) -> Option<(u32, V)> {
         // A method without a number is missing everywhere: so nobody needs to ask who finds one.

@@ -4,7 +4,8 @@ use super::lanes::{LANES, Lanes, Vector};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::options::MOST_BLOCKS;
 
-/// Most lookups between two calls of [`Fifo::rebase`]: with 65535 blocks each (JVMS §4.7.3: that many bytes of code), 2^29 blocks.
+/// Most lookups between two calls of [`Fifo::rebase`]: with 65535 blocks each (JVMS §4.7.3: that many bytes of code), 2^29
+/// blocks.
 pub const MOST_LOOKUPS: usize = 8192;
 /// Block numbers begin anew from here.
 const LARGE: i32 = 1 << 30;
@@ -25,8 +26,8 @@ struct Entry {
 const NEVER_MISSES: Entry = Entry { limit: [i32::MAX; LANES], blocks: [0; LANES], tag: 0 };
 
 /// The caches. A cache of N blocks overwrites a method's first block when it has loaded N blocks from there on, and that block
-/// carries the method's name (Binder et al. 2009, Figure 3); so a method is there while the next block's number is at most that of its
-/// first block + N.
+/// carries the method's name (Binder et al. 2009, Figure 3); so a method is there while the next block's number is at most that
+/// of its first block + N.
 #[derive(Debug)]
 pub struct Fifo {
     /// N; 0 in lanes without a cache.
@@ -37,8 +38,8 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// Cold caches; lanes of `None` never miss. The first `fixed` methods are always there, but for method 0, which is nowhere: it
-    /// stands for those that have no number yet ([`Self::forget_unknown`]).
+    /// Cold caches; lanes of `None` never miss. The first `fixed` methods are always there, but for method 0, which is nowhere:
+    /// it stands for those that have no number yet ([`Self::forget_unknown`]).
     pub fn new(specs: &[Option<CacheSpec>], fixed: usize) -> Fifo {
         let mut size = [0; LANES];
         for (lane, spec) in specs.iter().enumerate().take(LANES) {
@@ -90,8 +91,8 @@ impl Fifo {
         }
     }
 
-    /// Looks a method up, and loads it where it is not there: the answer is its tag and a mask of those lanes. `None`: it is everywhere, or
-    /// there is no such method.
+    /// Looks a method up, and loads it where it is not there: the answer is its tag and a mask of those lanes. `None`: it is
+    /// everywhere, or there is no such method.
     #[inline(always)]
     pub fn lookup<V: Vector>(&mut self, proof: V::Proof, method: u32, next: &mut V) -> Option<(u32, V)> {
         let entry = self.entries.get_mut(method as usize)?;

@@ -1,6 +1,7 @@
 //! A number per cache, and what the simulation does with eight of them at once.
 //!
-//! Written out for AVX2: what the compiler makes of loops over arrays takes from 1 to 3 times as long, depending on the code around them.
+//! Written out for AVX2: what the compiler makes of loops over arrays takes from 1 to 3 times as long, depending on the code
+//! around them.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;

@@ -1,7 +1,8 @@
 //! Method caches other than one FIFO cache per thread: woven code logs lookups, and they are simulated here, thousands at a time.
 //!
-//! Each tree has a log and, unless all threads share one core, a core. The tree's lessee calls [`Caches::simulate`] when its log is full;
-//! whoever takes a capture calls [`Caches::drain`] for logs that are not, and keeps [`Caches::stop`]'s guard while it reads.
+//! Each tree has a log and, unless all threads share one core, a core. The tree's lessee calls [`Caches::simulate`] when its log
+//! is full; whoever takes a capture calls [`Caches::drain`] for logs that are not, and keeps [`Caches::stop`]'s guard while it
+//! reads.
 
 mod core;
 mod fifo;
@@ -123,8 +124,8 @@ impl Caches {
 
 /// Between two threads, a core of one thread at a time is cold.
 fn play(core: &mut Core, view: &mut View<'_>, events: &[AtomicU64], first: bool, one_thread: bool) {
-    // A lessee that leaves has its log simulated at once, so what says that it has left is the last event; not in what was logged before the JVM could
-    // call the agent. To look for it among all took 6 to 8 % of a run with eight caches.
+    // A lessee that leaves has its log simulated at once, so what says that it has left is the last event; not in what was logged
+    // before the JVM could call the agent. To look for it among all took 6 to 8 % of a run with eight caches.
     let (before, rest) = events.split_at(if first { 0 } else { events.len().saturating_sub(1) });
     core.run(view, before);
     for (i, events) in rest.split(|e| e.load(Ordering::Relaxed) == event::COLD).enumerate() {

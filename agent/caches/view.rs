@@ -65,8 +65,8 @@ impl<'a> View<'a> {
         if at + N as u64 > self.len / abi::UNIT {
             return;
         }
-        // SAFETY: aligned, being a multiple of 8 from the arena's start, and inside the arena; every bit pattern is a counter. Nobody else
-        // writes the misses of this core's nodes (the caller of `new`), and whoever reads them waits for the guard.
+        // SAFETY: aligned, being a multiple of 8 from the arena's start, and inside the arena; every bit pattern is a counter.
+        // Nobody else writes the misses of this core's nodes (the caller of `new`), and whoever reads them waits for the guard.
         change(unsafe { &mut *self.base.add((at * abi::UNIT) as usize).cast::<[u64; N]>() });
     }
 

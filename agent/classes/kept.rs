@@ -1,7 +1,7 @@
-//! Woven code that comes back. An agent that comes after cprof sees what cprof made, and may keep it and give it to the class again, by redefining it;
-//! so does JFR with some of its event classes, having changed them (jfrEventClassTransformer.cpp, `cache_class_file_data`). It is not woven
-//! twice. What is just as cprof made it is taken for the code that it was made of; what is not stays as it is, also when cprof leaves, like hidden
-//! classes.
+//! Woven code that comes back. An agent that comes after cprof sees what cprof made, and may keep it and give it to the class
+//! again, by redefining it; so does JFR with some of its event classes, having changed them (jfrEventClassTransformer.cpp,
+//! `cache_class_file_data`). It is not woven twice. What is just as cprof made it is taken for the code that it was made of; what
+//! is not stays as it is, also when cprof leaves, like hidden classes.
 
 use super::{Classes, FIRST_CLASS_TAG};
 use crate::attach::leftovers::{self, Lasting};

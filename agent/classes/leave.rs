@@ -1,5 +1,5 @@
-//! From one attach to the next: hidden classes, and those to which another agent gave woven code, stay woven when the agent leaves, as nothing can
-//! change them back, and are taken over when it comes again.
+//! From one attach to the next: hidden classes, and those to which another agent gave woven code, stay woven when the agent
+//! leaves, as nothing can change them back, and are taken over when it comes again.
 
 use super::{Classes, EntryId, FIRST_CLASS_TAG};
 use crate::attach::leftovers::{Lasting, Leftover, WovenMethod};
@@ -9,7 +9,8 @@ use cprof_profile::recording::Log;
 use cprof_profile::recording::log::{ClassEntry, Entry};
 
 impl Classes {
-    /// The woven classes of this run that nothing can change back and that are still there. `None`: what they are is not known any more.
+    /// The woven classes of this run that nothing can change back and that are still there. `None`: what they are is not known
+    /// any more.
     pub fn leave(&self, jni: Jni) -> Option<Vec<Leftover>> {
         faults::pass("leftovers");
         let bytes = self.log.records();

@@ -1,5 +1,5 @@
-//! Class loaders, told apart by tags, as their names need not differ. A program may make any number of them: what is kept of each goes when
-//! the VM has collected it.
+//! Class loaders, told apart by tags, as their names need not differ. A program may make any number of them: what is kept of each
+//! goes when the VM has collected it.
 
 use super::{AWAITED_TAG, Classes};
 use crate::jni::Jni;
@@ -17,8 +17,8 @@ pub(super) const PLATFORM_LOADER: &str = "platform";
 #[derive(Default)]
 pub(super) struct Loaders {
     names: Mutex<Names>,
-    /// Tags. Not under the lock of the names: the VM says which objects are gone while it holds what answers for tags, and that is asked under
-    /// the other lock.
+    /// Tags. Not under the lock of the names: the VM says which objects are gone while it holds what answers for tags, and that
+    /// is asked under the other lock.
     gone: Mutex<Vec<i64>>,
 }
 

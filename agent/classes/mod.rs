@@ -36,7 +36,8 @@ const FIRST_CLASS_TAG: i64 = 1 << 32;
 /// The tag of classes that are about to be retransformed; no loader has it.
 const AWAITED_TAG: i64 = FIRST_CLASS_TAG - 1;
 
-/// At launch nothing can be counted without these: they hold what woven code calls, where contexts are kept, and where counting begins.
+/// At launch nothing can be counted without these: they hold what woven code calls, where contexts are kept, and where counting
+/// begins.
 const ESSENTIAL: [&str; 3] = ["java/lang/Object", "java/lang/Thread", "java/lang/System"];
 
 /// Why the classes of some loaders are not covered in a running JVM.
@@ -165,8 +166,8 @@ impl Classes {
         self.introduced.store(true, Ordering::Release);
     }
 
-    /// Whether classes of a loader, given by the name it has in the log, call the runtime through `Object`. (Their code is of the same size
-    /// either way.)
+    /// Whether classes of a loader, given by the name it has in the log, call the runtime through `Object`. (Their code is of the
+    /// same size either way.)
     fn inherited_calls(&self, loader: &str) -> bool {
         let may_name = match loader {
             "" => true,
@@ -210,7 +211,8 @@ impl Classes {
         self.weave(Some(jni), loader, None, bytes, Coming::Hidden)
     }
 
-    /// How many hidden classes are being defined now that may have been woven: who weaves one has said so before, and says so when it is defined.
+    /// How many hidden classes are being defined now that may have been woven: who weaves one has said so before, and says so
+    /// when it is defined.
     pub fn defining(&self) -> &AtomicUsize {
         &self.defining
     }
@@ -220,8 +222,9 @@ impl Classes {
         &self.in_hook
     }
 
-    /// In a running JVM: whether nobody has seen a class, since it was being loaded when cprof came, and it can be woven. The thread that
-    /// links it holds a lock on it: its loader is not asked now, which might wait for another that waits for the class.
+    /// In a running JVM: whether nobody has seen a class, since it was being loaded when cprof came, and it can be woven. The
+    /// thread that links it holds a lock on it: its loader is not asked now, which might wait for another that waits for the
+    /// class.
     pub fn is_news(&self, class: jclass) -> bool {
         let Some(sight) = &self.sight else { return false };
         if self.is_awaited(class) || self.entry_of(class).is_some() || !self.jvmti.is_modifiable(class) {
@@ -239,8 +242,8 @@ impl Classes {
         seen
     }
 
-    /// In a running JVM: this class will be retransformed with others, or has been. To do that the VM links it, which is no news then; JDK 25 does so
-    /// before it reads the code, and would have it woven twice.
+    /// In a running JVM: this class will be retransformed with others, or has been. To do that the VM links it, which is no news
+    /// then; JDK 25 does so before it reads the code, and would have it woven twice.
     pub fn set_awaited(&self, class: jclass, awaited: bool) {
         if awaited {
             // An error: it is woven alone if it was not linked.
@@ -380,7 +383,8 @@ impl Classes {
         if self.sight.is_some() && tag == 0 {
             self.note_intrinsic(&class, woven.as_ref());
         }
-        // What has no seed any more is to have none where it is not woven either. (In a running JVM only what is woven is changed back.)
+        // What has no seed any more is to have none where it is not woven either. (In a running JVM only what is woven is changed
+        // back.)
         let changed = changed(woven, class.bytes.len());
         (changed.or(fixed.filter(|_| self.sight.is_none())), Some(entry))
     }

@@ -12,7 +12,8 @@ use rustc_hash::FxHasher;
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
 
-/// By name and content, without running numbers: a class that is defined again, by another loader for instance, has the same methods.
+/// By name and content, without running numbers: a class that is defined again, by another loader for instance, has the same
+/// methods.
 pub(super) type Key = (Box<str>, u64);
 
 /// A class that is not known yet, woven.
@@ -26,16 +27,18 @@ pub struct Prepared {
     pub(super) record: Vec<u8>,
 }
 
-/// A class's key. Up to JDK 17 and in some cases later, the name of a lambda or an accessor has a running number, inside the class file too, which
-/// would make the same code of each new loader another class, to be kept for ever. `numbers`: they are part of the key.
+/// A class's key. Up to JDK 17 and in some cases later, the name of a lambda or an accessor has a running number, inside the
+/// class file too, which would make the same code of each new loader another class, to be kept for ever. `numbers`: they are part
+/// of the key.
 fn key(class: &ClassFile, hidden: bool, numbers: bool) -> Key {
     let mut hasher = FxHasher::default();
     let name = class.name_str();
     let stable = if numbers { name.to_string() } else { names::stable(&name, hidden) };
     let mut rest = class.bytes;
     if stable.len() < name.len() {
-        // Where the name is a constant of its own, with its length before it (JVMS 4.4.7): inside of others it stays. No modified UTF-8 has a zero, and
-        // hardly a class a name of more than 255 bytes; if these two are of another constant's text, the classes are two.
+        // Where the name is a constant of its own, with its length before it (JVMS 4.4.7): inside of others it stays. No modified
+        // UTF-8 has a zero, and hardly a class a name of more than 255 bytes; if these two are of another constant's text, the
+        // classes are two.
         let constant = [&(name.len() as u16).to_be_bytes(), name.as_bytes()].concat();
         while let Some(at) = rest.windows(constant.len()).position(|bytes| bytes == constant) {
             rest[..at].hash(&mut hasher);

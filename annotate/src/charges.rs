@@ -1,9 +1,9 @@
 //! Where the cycles of a method arise: the ledger of [`cprof_profile::cycles`], entry by entry, placed on bytecodes.
 //!
-//! Bytecodes cost what they cost by themselves, as often as they were executed. Calls stand at the invoke that made them, as far as
-//! that is known: where one site only was executed that may have called, or where all executions of several became calls. Misses on
-//! entry stand at the invoke, misses on return at the return. What cannot be placed is answered apart, so that the sum stays that of
-//! the report.
+//! Bytecodes cost what they cost by themselves, as often as they were executed. Calls stand at the invoke that made them, as far
+//! as that is known: where one site only was executed that may have called, or where all executions of several became calls.
+//! Misses on entry stand at the invoke, misses on return at the return. What cannot be placed is answered apart, so that the sum
+//! stays that of the report.
 
 use crate::method::build::Counted;
 use crate::method::{Elsewhere, Row, Why};
@@ -45,8 +45,8 @@ pub struct Charges<'a> {
 }
 
 impl<'a> Charges<'a> {
-    /// Evaluates a profile once more, and keeps what the chosen nodes were charged. `measures` and `natives` are those of the same
-    /// profile, `options` those that `measures` was evaluated with.
+    /// Evaluates a profile once more, and keeps what the chosen nodes were charged. `measures` and `natives` are those of the
+    /// same profile, `options` those that `measures` was evaluated with.
     ///
     /// # Errors
     /// Those of [`cprof_profile::cycles::evaluate()`].

@@ -1,9 +1,9 @@
 //! What a profile says about the code of a method: executions, costs and branch outcomes of every bytecode and source line.
 //!
 //! [`annotate`](method::annotate) makes an [`Annotation`](method::Annotation) of each method asked for: its bytecodes as
-//! [`Row`](method::Row)s with text, line, executions, cycles and outcomes, and its basic blocks. All contexts that the caller chose
-//! are added up; the sums over the rows are those of `cprof report`, to the last unit. [`lines`] adds rows up by source line,
-//! [`source`] finds the sources, [`disassemble`] is bytecode in the notation of javap, [`charges`] places the cycles of a
+//! [`Row`](method::Row)s with text, line, executions, cycles and outcomes, and its basic blocks. All contexts that the caller
+//! chose are added up; the sums over the rows are those of `cprof report`, to the last unit. [`lines`] adds rows up by source
+//! line, [`source`] finds the sources, [`disassemble`] is bytecode in the notation of javap, [`charges`] places the cycles of a
 //! processor, and [`histogram`] counts bytecodes by opcode, blocks by size, and branches by outcome.
 //!
 //! ```no_run

@@ -110,7 +110,8 @@ pub struct Run {
     /// What is counted, and how
     #[command(flatten)]
     pub counting: Counting,
-    /// Fix what can be fixed of what differs from run to run and machine to machine: hash seeds, number of processors, time zone, language
+    /// Fix what can be fixed of what differs from run to run and machine to machine: hash seeds, number of processors, time zone,
+    /// language
     #[arg(long)]
     pub deterministic: bool,
     /// No summary; only why there is no profile, if there is none

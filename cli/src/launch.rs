@@ -144,14 +144,16 @@ fn summarise(path: &Path, written: Option<PathBuf>, pid: u32, quiet: bool) -> Re
 /// Where a file may be, and what was there.
 type Place = (PathBuf, Option<Identity>);
 
-/// Where the profile may be in the end, best first: where it is to be, or [elsewhere](options::elsewhere), as the agent then says.
+/// Where the profile may be in the end, best first: where it is to be, or [elsewhere](options::elsewhere), as the agent then
+/// says.
 fn places(path: &Path) -> Vec<Place> {
     let elsewhere = path.file_name().map(|name| options::elsewhere(Path::new(name)));
     let places = std::iter::once(path.to_owned()).chain(elsewhere.into_iter().flatten());
     places.map(|place| (place.clone(), Identity::of(&place))).collect()
 }
 
-/// The profile of this run. What was there before is another run's, and what another user has in the directory for temporary files none of ours.
+/// The profile of this run. What was there before is another run's, and what another user has in the directory for temporary
+/// files none of ours.
 fn written(places: &[Place]) -> Option<PathBuf> {
     let own = std::fs::metadata("/proc/self").map(|own| own.uid()).ok();
     let is_new = |(place, before): &&Place| place.is_file() && Identity::of(place) != *before;

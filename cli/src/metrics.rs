@@ -42,7 +42,8 @@ pub struct Notes(Vec<(String, Vec<String>)>);
 /// So many columns are named in a note.
 const NAMED: usize = 4;
 
-/// Metrics to show unless one is asked for, the one that says most first: cycles with the processor's own method cache, with others, bytecodes.
+/// Metrics to show unless one is asked for, the one that says most first: cycles with the processor's own method cache, with
+/// others, bytecodes.
 pub fn telling(processors: &[OnProcessor]) -> Vec<String> {
     let (own, others): (Vec<_>, Vec<_>) = processors.iter().partition(|p| p.model.cache() == p.cache);
     let cycles = own.into_iter().chain(others).map(OnProcessor::column);
@@ -94,8 +95,8 @@ impl OnProcessor {
     }
 }
 
-/// A view, evaluated on each processor that `on` or the recording names, with each of the caches that `on` names or that were simulated. `out` is what
-/// will be written.
+/// A view, evaluated on each processor that `on` or the recording names, with each of the caches that `on` names or that were
+/// simulated. `out` is what will be written.
 pub fn load(part: &Part, on: &Processors, out: &Path, shape: Shape) -> Result<(View, Vec<OnProcessor>)> {
     let measured = Measured::read(part)?;
     let _progress = Progress::start(format!("evaluating {}", part.file.display()));
@@ -103,7 +104,8 @@ pub fn load(part: &Part, on: &Processors, out: &Path, shape: Shape) -> Result<(V
     Ok((View::new(measured, part, None, shape)?, processors))
 }
 
-/// Calls, exceptional exits and bytecodes; misses of the caches that were simulated; cycles on the processors. Of a tree of the view's profile.
+/// Calls, exceptional exits and bytecodes; misses of the caches that were simulated; cycles on the processors. Of a tree of the
+/// view's profile.
 pub fn columns(view: &View, tree: &Tree, processors: &[OnProcessor]) -> Vec<Metric> {
     let mut all = metrics::counted(tree);
     all.extend(metrics::misses(&view.profile, tree));

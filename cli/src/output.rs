@@ -76,7 +76,8 @@ fn folder(file: &Path) -> &Path {
     file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// What is another when a file was written anew: a new file takes the place of an older one. Times alone would not do: those of a file are a server's.
+/// What is another when a file was written anew: a new file takes the place of an older one. Times alone would not do: those of a
+/// file are a server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity(u64, u64, i64, i64);
 
@@ -116,7 +117,8 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
     })
 }
 
-/// Refuses a file that whoever writes it would find impossible at the end of the run. `seen` is where a path of the writer's is for this command.
+/// Refuses a file that whoever writes it would find impossible at the end of the run. `seen` is where a path of the writer's is
+/// for this command.
 pub fn has_place(out: &Path, seen: impl Fn(&Path) -> PathBuf) -> Result<()> {
     let missing = |directory: &&Path| !directory.as_os_str().is_empty() && !seen(directory).is_dir();
     if let Some(directory) = out.parent().filter(missing) {

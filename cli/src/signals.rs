@@ -17,8 +17,8 @@ pub fn finish_first(signals: &[i32]) -> Result<()> {
     Ok(())
 }
 
-/// Those of `signals` that were not being ignored when this process was started: who wrote `nohup` before a command wants it to go on, and so does the
-/// program that it runs, which inherits what is ignored but no handlers (execve(2)).
+/// Those of `signals` that were not being ignored when this process was started: who wrote `nohup` before a command wants it to
+/// go on, and so does the program that it runs, which inherits what is ignored but no handlers (execve(2)).
 pub fn heeded(signals: &[i32]) -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = ignored(&status);

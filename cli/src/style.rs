@@ -6,7 +6,8 @@ use std::io::IsTerminal;
 const MARK: &str = "\x1b[";
 const END: &str = "\x1b[0m";
 
-/// Whether a character steers the terminal: the controls, and those that reorder a line (Unicode Standard Annex #9, explicit directional formatting).
+/// Whether a character steers the terminal: the controls, and those that reorder a line (Unicode Standard Annex #9, explicit
+/// directional formatting).
 fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

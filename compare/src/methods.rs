@@ -49,8 +49,8 @@ impl Methods {
         Methods { list, of_after, renumbering }
     }
 
-    /// The names of the first profile's methods in the words of the second, for whoever matches by name. A method of the first that
-    /// has the name of another one in the second is marked.
+    /// The names of the first profile's methods in the words of the second, for whoever matches by name. A method of the first
+    /// that has the name of another one in the second is marked.
     pub fn renamed(&self, before: &Symbols, after: &Symbols) -> Vec<Symbol> {
         let names: FxHashSet<&Symbol> = after.list.iter().collect();
         let renamed = |(symbol, joined): (&Symbol, &Joined)| match joined.after {

@@ -13,8 +13,8 @@ pub struct NoMetric {
     names: Vec<String>,
 }
 
-/// The position of the metric of that name. What stands in brackets may be left out from the end as long as one remains: `cycles[jop]` or `cycles` for
-/// `cycles[jop,4k/16]`.
+/// The position of the metric of that name. What stands in brackets may be left out from the end as long as one remains:
+/// `cycles[jop]` or `cycles` for `cycles[jop,4k/16]`.
 pub fn find<'m>(mut metrics: impl Iterator<Item = &'m Metric> + Clone, name: &str) -> Result<usize, NoMetric> {
     if let Some(at) = metrics.clone().position(|m| m.name == name) {
         return Ok(at);

@@ -3,9 +3,10 @@
 //!
 //! - All metrics are events, named without punctuation; an `event:` line has the real name.
 //! - A thread is a function `[label]` without costs of its own, which calls the thread's first methods.
-//! - Own costs stand at the first line of the method; calls at the line they are made from where call sites were distinguished, else there, too.
-//! - A call of a method that is active already is counted, but its inclusive cost is 0: it is in the outer call's. So the calls of a
-//!   method together cost what the method costs with all it called, in recursion, too.
+//! - Own costs stand at the first line of the method; calls at the line they are made from where call sites were distinguished,
+//!   else there, too.
+//! - A call of a method that is active already is counted, but its inclusive cost is 0: it is in the outer call's. So the calls
+//!   of a method together cost what the method costs with all it called, in recursion, too.
 
 use crate::Source;
 use crate::rows::add;
@@ -57,8 +58,8 @@ pub fn write(source: &Source, out: &mut dyn Write) -> io::Result<()> {
         while let Some((call, number)) = calls.next_if(|(call, _)| call.caller == frame) {
             names.file("cfi", call.callee, out)?;
             names.function("cfn", call.callee, out)?;
-            // For callgrind_annotate, costs behind `calls=0` are the caller's own. What was folded has no calls, nor has a method that was
-            // active already when counting began.
+            // For callgrind_annotate, costs behind `calls=0` are the caller's own. What was folded has no calls, nor has a method
+            // that was active already when counting began.
             writeln!(out, "calls={} {}", sums.counts[number].max(1), source.places.first_line(Frame(call.callee)))?;
             costs(call.line, &sums.costs[number * width..][..width], out)?;
         }

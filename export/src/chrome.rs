@@ -1,8 +1,9 @@
 //! The Trace Event Format, as Perfetto, chrome://tracing and the Performance panel of Chrome's DevTools load it: a complete event
 //! (`"ph":"X"`) per context, a track per thread.
 //!
-//! The unit of time stands for the unit of the metric: what takes 1 µs there was counted once. A context begins where what was counted
-//! before it ends; its own part comes first, then its callees in order of name. Contexts with nothing in and below them are left out.
+//! The unit of time stands for the unit of the metric: what takes 1 µs there was counted once. A context begins where what was
+//! counted before it ends; its own part comes first, then its callees in order of name. Contexts with nothing in and below them
+//! are left out.
 
 use crate::Source;
 use crate::source::Frame;

@@ -3,7 +3,8 @@
 //!
 //! The first frame is the thread, as `[main]`. Names are those of [`crate::names`]; a semicolon in one is `\u003b`.
 //!
-//! A line repeats all callers, so the file's size is the sum of the depths of all contexts: for deep recursion it is quadratic. In memory is one line.
+//! A line repeats all callers, so the file's size is the sum of the depths of all contexts: for deep recursion it is quadratic.
+//! In memory is one line.
 
 use crate::Source;
 use crate::source::Frame;

@@ -41,8 +41,8 @@ fn line(line: u32) -> String {
     if line == 0 { String::new() } else { line.to_string() }
 }
 
-/// A row per context: `index`, `parent` (0 for a thread's first methods), `thread`, `class`, `method`, `descriptor`, `native`, `file`;
-/// `site` (bytecode index of the call in the caller) and `line` of the call where call sites were distinguished; metrics.
+/// A row per context: `index`, `parent` (0 for a thread's first methods), `thread`, `class`, `method`, `descriptor`, `native`,
+/// `file`; `site` (bytecode index of the call in the caller) and `line` of the call where call sites were distinguished; metrics.
 pub fn write_contexts(source: &Source, out: &mut dyn Write) -> io::Result<()> {
     let keys = ["index", "parent", "thread", "class", "method", "descriptor", "native", "file", "site", "line"];
     let sheet = &source.sheet;

@@ -1,5 +1,5 @@
-//! Profiles in the formats of other tools, one module each. A format is written from front to back as the contexts are walked, so that
-//! besides the profile little is in memory: what a format has once per method, call site or depth.
+//! Profiles in the formats of other tools, one module each. A format is written from front to back as the contexts are walked, so
+//! that besides the profile little is in memory: what a format has once per method, call site or depth.
 
 pub mod callgrind;
 pub mod chrome;

@@ -1,8 +1,8 @@
 //! Names of methods for formats that have one text for a method.
 //!
-//! `com.acme.Main.run(int, java.lang.String[]):void`. Two methods never have the same name here: what could be taken for the punctuation
-//! above is escaped as `\uXXXX`, the UTF-16 units in hexadecimal, and so are the backslash, control characters and line
-//! separators.
+//! `com.acme.Main.run(int, java.lang.String[]):void`. Two methods never have the same name here: what could be taken for the
+//! punctuation above is escaped as `\uXXXX`, the UTF-16 units in hexadecimal, and so are the backslash, control characters and
+//! line separators.
 
 use cprof_profile::tree::Symbol;
 use std::fmt::Write;

@@ -22,7 +22,8 @@ pub struct Source<'a> {
 pub(crate) struct Frame(pub(crate) u32);
 
 impl<'a> Source<'a> {
-    /// Reads from the classes where the sheet's methods are. While a format is written, `progress` hears how much of it is done, 0 to 1.
+    /// Reads from the classes where the sheet's methods are. While a format is written, `progress` hears how much of it is done,
+    /// 0 to 1.
     pub fn new(sheet: Sheet<'a>, progress: &'a dyn Fn(f64)) -> Result<Source<'a>, CodeError> {
         let places = Places::read(&sheet)?;
         let symbols = &sheet.symbols.list;

@@ -1,8 +1,8 @@
 //! speedscope's own file format: a profile per metric and thread, as events.
 //!
-//! A frame opens and closes once per context, at the sum of what was counted before: callees follow each other in order of name, the
-//! context's own part comes first. So the file's size is proportional to the number of contexts, however deep they are. speedscope
-//! merges frames by name and file; it calculates in doubles, exact up to 2⁵³.
+//! A frame opens and closes once per context, at the sum of what was counted before: callees follow each other in order of name,
+//! the context's own part comes first. So the file's size is proportional to the number of contexts, however deep they are.
+//! speedscope merges frames by name and file; it calculates in doubles, exact up to 2⁵³.
 
 use crate::Source;
 use crate::source::Frame;

@@ -15,7 +15,8 @@ struct Sums {
     departures: Vec<(u32, i64)>,
 }
 
-/// Writes the table `blocks`. Counts over several contexts are added up before blocks' counts are recovered from them, which gives the same.
+/// Writes the table `blocks`. Counts over several contexts are added up before blocks' counts are recovered from them, which
+/// gives the same.
 pub fn blocks<W: Write + Send>(export: &Export<'_>, out: W) -> Result<W, ExportError> {
     let profile = export.profile;
     let sums = sums(profile, export.nodes);

@@ -14,8 +14,8 @@ pub(crate) fn fnv(mut hash: u64, bytes: &[u8]) -> u64 {
 /// Where hashes begin.
 pub(crate) const START: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// Sixteen hexadecimal digits that stand for a run: the same profile has the same ones each time it is exported, another has others. Made
-/// of what ran, when, as which process, and of all counters.
+/// Sixteen hexadecimal digits that stand for a run: the same profile has the same ones each time it is exported, another has
+/// others. Made of what ran, when, as which process, and of all counters.
 pub fn run_id(profile: &Profile) -> String {
     let run = &profile.run;
     let mut hash = START;

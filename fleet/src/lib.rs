@@ -1,8 +1,8 @@
 //! A profile as Parquet tables: `runs`, `methods`, `nodes`, `metrics` and `blocks`, described in `docs/fleet.md`.
 //!
 //! A file is one table of one run; the files of many runs, side by side in a directory per table, are one large table to DuckDB,
-//! Spark, DataFusion, pandas and the like. Rows are written a row group at a time, so that besides the profile and the tree of one
-//! thread's label little is in memory.
+//! Spark, DataFusion, pandas and the like. Rows are written a row group at a time, so that besides the profile and the tree of
+//! one thread's label little is in memory.
 #![forbid(unsafe_code)]
 
 mod blocks;

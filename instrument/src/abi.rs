@@ -28,8 +28,8 @@ pub mod call {
     pub const RET: (&str, &str) = ("ret", "(JJ)V");
     /// `unwind(n, p, where)`: an exception leaves the frame: records it, publishes `p`.
     pub const UNWIND: (&str, &str) = ("unwind", "(JJI)V");
-    /// `unwindConstructor(n, p, where)`: as `unwind`, for a constructor. A constructor that has called it by `super(...)` or `this(...)` has no handler
-    /// there and is left as well: what is published is the node of the first caller that is not.
+    /// `unwindConstructor(n, p, where)`: as `unwind`, for a constructor. A constructor that has called it by `super(...)` or
+    /// `this(...)` has no handler there and is left as well: what is published is the node of the first caller that is not.
     pub const UNWIND_CONSTRUCTOR: (&str, &str) = ("unwindConstructor", "(JJI)V");
     /// `caught(n, where)`: a handler of the frame's own runs: records it, publishes `n`.
     pub const CAUGHT: (&str, &str) = ("caught", "(JI)V");
@@ -45,11 +45,12 @@ pub mod call {
     pub const END: (&str, &str) = ("end", "()V");
 }
 
-/// Instance fields of type long (synthetic) that the agent adds to `java.lang.Thread`: the handle of the current node, and the address of the
-/// root of the leased tree (0: none).
+/// Instance fields of type long (synthetic) that the agent adds to `java.lang.Thread`: the handle of the current node, and the
+/// address of the root of the leased tree (0: none).
 ///
-/// A handle is a node's distance from an address that the run fixes: the arena's, where contexts are in these fields, so that the node is the
-/// [`header::EARLY`] one until another is published; 0 where they are in [`slot`]s, as handles of recordings that have ended must be told apart.
+/// A handle is a node's distance from an address that the run fixes: the arena's, where contexts are in these fields, so that the
+/// node is the [`header::EARLY`] one until another is published; 0 where they are in [`slot`]s, as handles of recordings that
+/// have ended must be told apart.
 pub const THREAD_NODE: &str = "cprof$node";
 /// See [`THREAD_NODE`].
 pub const THREAD_TREE: &str = "cprof$tree";
@@ -63,7 +64,8 @@ pub mod slot {
     /// The field of type long of `java.lang.Thread` that holds a thread's id. 0 while the object of a thread that attaches by JNI
     /// is being made.
     pub const KEY: &str = "tid";
-    /// Number of slots, a power of two. The slot of thread `id` is one of the [`WINDOW`] from `id` modulo this on. No thread has slot 0.
+    /// Number of slots, a power of two. The slot of thread `id` is one of the [`WINDOW`] from `id` modulo this on. No thread has
+    /// slot 0.
     pub const COUNT: u64 = 1 << 20;
     /// See [`COUNT`].
     pub const WINDOW: u64 = 64;
@@ -99,8 +101,8 @@ pub const LAYOUT_VERSION: u32 = 4;
 
 /// Byte offsets in the header page.
 pub mod header {
-    /// An empty node without counters, with the next two in the place of its method and site: current in frames that were entered before
-    /// counting was switched on, and where a thread's current node has the [handle](super::THREAD_NODE) 0.
+    /// An empty node without counters, with the next two in the place of its method and site: current in frames that were entered
+    /// before counting was switched on, and where a thread's current node has the [handle](super::THREAD_NODE) 0.
     pub const EARLY: u64 = 0;
     /// u32 MAGIC
     pub const MAGIC: u64 = 0;
@@ -113,8 +115,8 @@ pub mod header {
     pub const LIMIT: u64 = 104;
     /// u64: when `top` would pass it, new contexts fold into overflow nodes (max-memory=/max-nodes=).
     pub const SOFT_LIMIT: u64 = 112;
-    /// u64: calls that found no room at all, not even in an overflow node, and what a thread out of stack could not note. Non-zero: the profile is
-    /// incomplete.
+    /// u64: calls that found no room at all, not even in an overflow node, and what a thread out of stack could not note.
+    /// Non-zero: the profile is incomplete.
     pub const LOST: u64 = 120;
     /// u32: address unit reference of the newest tree root; roots are chained by [`super::root::NEXT`].
     pub const TREES: u64 = 128;
@@ -203,8 +205,8 @@ pub const CHUNKS: u64 = METHODS + METHOD_ENTRY * MAX_METHODS as u64;
 /// First method id.
 pub const FIRST_METHOD: u32 = 16;
 
-/// What the method table says of a method: bits 0..=13 number of counters, [`METHOD_SUPERCLASS`], [`METHOD_LEAF`]; the length of its original code in
-/// bytes, [`METHOD_CLASS`].
+/// What the method table says of a method: bits 0..=13 number of counters, [`METHOD_SUPERCLASS`], [`METHOD_LEAF`]; the length of
+/// its original code in bytes, [`METHOD_CLASS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MethodEntry {
     /// Number of its counters.
@@ -213,8 +215,9 @@ pub struct MethodEntry {
     pub leaf: bool,
     /// Bytes of its original code.
     pub code_length: u16,
-    /// Of a constructor, so that the runtime can tell who may have called it by `super(...)` or `this(...)`: a number for its class and one for the
-    /// superclass, made of their names. 0: none. Classes of one name have the same, and by a rare chance others do.
+    /// Of a constructor, so that the runtime can tell who may have called it by `super(...)` or `this(...)`: a number for its
+    /// class and one for the superclass, made of their names. 0: none. Classes of one name have the same, and by a rare chance
+    /// others do.
     pub class: u16,
     /// See [`MethodEntry::class`].
     pub superclass: u16,
@@ -251,8 +254,8 @@ pub mod kind {
     pub const CHUNK: u32 = 2;
     /// The root of a tree, see [`super::root`].
     pub const ROOT: u32 = 3;
-    /// An index table (old ones stay as garbage): kind, u32 number of entries (a power of two), then u32 references.
-    /// Padded to 8 bytes. Finds children that are in no slot of their parent by (parent, method, site); with folding rules, all nodes.
+    /// An index table (old ones stay as garbage): kind, u32 number of entries (a power of two), then u32 references. Padded to 8
+    /// bytes. Finds children that are in no slot of their parent by (parent, method, site); with folding rules, all nodes.
     pub const INDEX: u32 = 4;
     /// A thread's name: kind, u32 length in bytes, u32 hash, u32 flags (bit 0: UTF-16 else Latin-1), then the bytes, padded to 8.
     pub const LABEL: u32 = 5;
@@ -270,26 +273,26 @@ pub mod kind {
 pub mod node {
     /// u32 method id; written last (release), so that a reader never sees half a node.
     pub const METHOD: u64 = 0;
-    /// u32 call site in the parent: bci + 1; 0 when sites are merged, and where there is no caller: below a root or the [`super::kind::OUTSIDE`] node. Below
-    /// the [`super::kind::OVERFLOW`] node it is the caller's.
+    /// u32 call site in the parent: bci + 1; 0 when sites are merged, and where there is no caller: below a root or the
+    /// [`super::kind::OUTSIDE`] node. Below the [`super::kind::OVERFLOW`] node it is the caller's.
     pub const SITE: u64 = 4;
     /// u32 reference of the parent.
     pub const PARENT: u64 = 8;
     /// u32 reference of the newest departure record; 0 none.
     pub const DEPARTURES: u64 = 12;
-    /// Not in leaf nodes: u32 the call site that callees get (sites=on): the one being executed now; that of the node itself if `depth=` has its callees
-    /// beside it; 0 outside of the roots.
+    /// Not in leaf nodes: u32 the call site that callees get (sites=on): the one being executed now; that of the node itself if
+    /// `depth=` has its callees beside it; 0 outside of the roots.
     pub const CURRENT_SITE: u64 = 16;
     /// u32 reference of the method's [`super::record`] in this tree; with [`super::caches::LOGGED`] a number that the agent gives
     /// the method when it meets it first, or the reference of [`super::header::HIT`]; 0 without caches.
     pub const RECORD: u64 = 20;
-    /// u32 × SLOTS: references of children. A child's first slot is method id & (SLOTS - 1); it has a second one (`CProfTree.second`). Slots are
-    /// never emptied.
+    /// u32 × SLOTS: references of children. A child's first slot is method id & (SLOTS - 1); it has a second one
+    /// (`CProfTree.second`). Slots are never emptied.
     pub const CHILDREN: u64 = 24;
     /// Number of child slots.
     pub const SLOTS: u64 = 16;
-    /// u64 counters of a node with slots. Counter 0 counts calls. Behind them, with method caches, LANES × u64 entry misses and LANES × u64
-    /// return misses, where LANES is [`super::header::LANES`].
+    /// u64 counters of a node with slots. Counter 0 counts calls. Behind them, with method caches, LANES × u64 entry misses and
+    /// LANES × u64 return misses, where LANES is [`super::header::LANES`].
     pub const COUNTERS: u64 = CHILDREN + 4 * SLOTS;
     /// u64 counters of a leaf's node.
     pub const LEAF_COUNTERS: u64 = 24;
@@ -403,10 +406,11 @@ pub mod record {
 }
 
 /// With [`caches::LOGGED`], a u64 per lookup, or per two of them: low half the reference of the callee's node, for a return +
-/// [`event::CALLEE`]; high half 0 for an entry, for a return the reference of the caller's node + [`event::CALLER`]. References must
-/// fit 31 bits.
+/// [`event::CALLEE`]; high half 0 for an entry, for a return the reference of the caller's node + [`event::CALLER`]. References
+/// must fit 31 bits.
 pub mod event {
-    /// What is added to a callee's reference that returns: C2 would keep in a register from a method's entry to its end what both need.
+    /// What is added to a callee's reference that returns: C2 would keep in a register from a method's entry to its end what both
+    /// need.
     pub const CALLEE: u64 = 1;
     /// What is added to a caller's reference, as the [`super::header::EARLY`] node has 0.
     pub const CALLER: u64 = 1;

@@ -1,7 +1,8 @@
 //! Columns of numbers that are mostly small.
 //!
-//! Most contexts of a large tree cost little: of 2.2 million in a compiler's run, 616 executed more than 65,534 bytecodes of their own, and 568 were
-//! ever left by an exception. Two bytes hold such a number, or none; the others are looked up beside them.
+//! Most contexts of a large tree cost little: of 2.2 million in a compiler's run, 616 executed more than 65,534 bytecodes of
+//! their own, and 568 were ever left by an exception. Two bytes hold such a number, or none; the others are looked up beside
+//! them.
 
 use rustc_hash::FxHashMap;
 
@@ -14,8 +15,8 @@ pub struct Amounts {
 /// A column goes from form to form as its numbers come, and never back.
 #[derive(Debug, Clone)]
 enum Form {
-    /// Those that are not 0, by position, and a bit for each position up to the last of them: looking into the map for zeros would take a
-    /// miss of the processor's cache each.
+    /// Those that are not 0, by position, and a bit for each position up to the last of them: looking into the map for zeros
+    /// would take a miss of the processor's cache each.
     Sparse { len: usize, some: Vec<u64>, numbers: FxHashMap<usize, u64> },
     /// Numbers below [`LARGE`], and by position those that are not.
     Short { numbers: Vec<u16>, large: FxHashMap<usize, u64> },

@@ -82,7 +82,8 @@ pub struct LineTable {
 }
 
 impl LineTable {
-    /// Reads the LineNumberTable (JVMS §4.7.12), with the lines that its class's map says they stand for; empty where there is none.
+    /// Reads the LineNumberTable (JVMS §4.7.12), with the lines that its class's map says they stand for; empty where there is
+    /// none.
     pub fn read(class: &ClassFile<'_>, code: &Code<'_>, map: &SourceMap) -> LineTable {
         let mut table = LineTable::default();
         for (name, _, content) in code.attributes() {

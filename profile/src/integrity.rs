@@ -1,9 +1,9 @@
 //! Whether a profile's counts agree with each other, for those that were read without the program's stacks.
 //!
-//! A frame that was active when the counts were read has entered a block and not left it, and nobody knows which. The flow equations
-//! then let its last execution run on to the exit along the edges without counters: a tree, so that it passes each block at
-//! most once. Counts are off by one per such frame and block, and a block may come out as -1. (Code that C2 has unrolled adds
-//! up its counters once for several rounds, so that a loop may be off by some more.)
+//! A frame that was active when the counts were read has entered a block and not left it, and nobody knows which. The flow
+//! equations then let its last execution run on to the exit along the edges without counters: a tree, so that it passes each
+//! block at most once. Counts are off by one per such frame and block, and a block may come out as -1. (Code that C2 has unrolled
+//! adds up its counters once for several rounds, so that a loop may be off by some more.)
 
 use crate::code::CodeError;
 use crate::measure::ByNode;

@@ -1,11 +1,11 @@
 //! Profiles: from the recording of a run to the numbers in a report.
 //!
-//! The rooms, in the order in which data passes through them:
-//! [`recording`] turns the agent's arena and class log into a [`Profile`](model::Profile), [`mod@file`] writes and reads it,
-//! [`flow`] and [`recover`] get every block's count from the few that were counted, [`target`] says what a bytecode
-//! costs, [`measure`] joins the two per node, [`integrity`] checks that they agree, [`tree`] merges nodes to named contexts ([`siblings`] finds them), [`metrics`] are numbers beside
-//! those, and [`projections`] are the tables
-//! that reports print. [`merge`] makes one profile of many. [`amounts`] are what columns of numbers are kept in. [`options`] are the agent's.
+//! The rooms, in the order in which data passes through them: [`recording`] turns the agent's arena and class log into a
+//! [`Profile`](model::Profile), [`mod@file`] writes and reads it, [`flow`] and [`recover`] get every block's count from the few
+//! that were counted, [`target`] says what a bytecode costs, [`measure`] joins the two per node, [`integrity`] checks that they
+//! agree, [`tree`] merges nodes to named contexts ([`siblings`] finds them), [`metrics`] are numbers beside those, and
+//! [`projections`] are the tables that reports print. [`merge`] makes one profile of many. [`amounts`] are what columns of
+//! numbers are kept in. [`options`] are the agent's.
 #![forbid(unsafe_code)]
 
 pub mod amounts;

@@ -49,7 +49,8 @@ impl Rule {
         Ok(Rule { exits: recovery.weigh(flow, exits), own: recovery.weigh(flow, own), costs })
     }
 
-    /// Measures a node by its counters and its departures: bytecode index, kind, count. Fails with a bytecode index that is in no block.
+    /// Measures a node by its counters and its departures: bytecode index, kind, count. Fails with a bytecode index that is in no
+    /// block.
     pub(crate) fn apply(
         &self,
         flow: &Flow,

@@ -9,7 +9,8 @@ use crate::tree::{Symbols, Tree};
 /// One number per context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metric {
-    /// `calls`, `exceptional_exits`, `bytecodes`, `cycles[jop,4k/16]`, `entry_misses[4k/16]`, `return_misses[4k/16]`; each once in a sheet.
+    /// `calls`, `exceptional_exits`, `bytecodes`, `cycles[jop,4k/16]`, `entry_misses[4k/16]`, `return_misses[4k/16]`; each once
+    /// in a sheet.
     pub name: String,
     /// What is counted: `calls`, `exits`, `bytecodes`, `cycles`, `misses`.
     pub unit: &'static str,

@@ -73,11 +73,11 @@ pub struct RunFacts {
     pub ended_ms: u64,
     /// Methods named by `root=`, when only their extent was counted.
     pub roots: Vec<String>,
-    /// Calls that found no room in memory (not those below them, which are missing as well), exceptions and lookups in caches that found
-    /// none at a stack's end; above 0 the totals are incomplete.
+    /// Calls that found no room in memory (not those below them, which are missing as well), exceptions and lookups in caches
+    /// that found none at a stack's end; above 0 the totals are incomplete.
     pub lost_calls: u64,
-    /// Contexts were folded because of `max-nodes=` or `max-memory=`; sums are exact all the same, but for calls of some native methods
-    /// ([`crate::natives::NotTold`]).
+    /// Contexts were folded because of `max-nodes=` or `max-memory=`; sums are exact all the same, but for calls of some native
+    /// methods ([`crate::natives::NotTold`]).
     pub folded: bool,
     /// `depth=` or `recursion=fold` put calls into other contexts than their caller's.
     pub bounded: bool,
@@ -101,14 +101,15 @@ impl Profile {
 }
 
 impl RunFacts {
-    /// The first cache of `cache=` whose outcomes need no simulation: ideal, none. A recording for which only such were wished lists no caches.
+    /// The first cache of `cache=` whose outcomes need no simulation: ideal, none. A recording for which only such were wished
+    /// lists no caches.
     pub fn fixed_cache(&self) -> Option<CacheSpec> {
         let wished = self.options.split(',').filter_map(|option| option.strip_prefix("cache="));
         wished.filter_map(|list| CacheSpec::list(list).ok()).flatten().find(CacheSpec::is_fixed)
     }
 
-    /// What decides which bytecodes are counted, as it was given: methods of `root=`, and the options `include=`, `exclude=` and `bba=` unless they
-    /// say what holds anyway. Empty: everything, to the bytecode.
+    /// What decides which bytecodes are counted, as it was given: methods of `root=`, and the options `include=`, `exclude=` and
+    /// `bba=` unless they say what holds anyway. Empty: everything, to the bytecode.
     pub fn counted(&self) -> Vec<&str> {
         let decides = |option: &&str| {
             let is = |name: &str| option.split_once('=').is_some_and(|(given, _)| given == name);

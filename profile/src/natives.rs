@@ -1,10 +1,10 @@
 //! Calls of native methods, derived from how often their call sites were executed.
 //!
 //! A native method has no bytecode to count in. A call site whose statically resolved method is native (JVMS §5.4.3.3) was
-//! executed as often as its block, less the departures before it in the block. Where the receiver's class may select a
-//! Java method instead (`hashCode`), the recorded calls of Java methods of that name and descriptor are taken away. Where these were not
-//! recorded below the caller, such a site tells nothing of the native method, and [`NotTold`] says so.
-//! An execution that failed before the call (null receiver, linkage error) counts as a call.
+//! executed as often as its block, less the departures before it in the block. Where the receiver's class may select a Java
+//! method instead (`hashCode`), the recorded calls of Java methods of that name and descriptor are taken away. Where these were
+//! not recorded below the caller, such a site tells nothing of the native method, and [`NotTold`] says so. An execution that
+//! failed before the call (null receiver, linkage error) counts as a call.
 
 use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
@@ -26,8 +26,8 @@ pub struct NativeCalls {
     pub calls: u64,
 }
 
-/// Native methods whose calls are not all told: at sites where the receiver's class may select a Java method instead, it is not known how
-/// often one was.
+/// Native methods whose calls are not all told: at sites where the receiver's class may select a Java method instead, it is not
+/// known how often one was.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NotTold {
     /// Indices in [`Profile::natives`], rising.

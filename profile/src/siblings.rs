@@ -53,7 +53,8 @@ impl<K: Copy + Eq + Hash> Siblings<K> {
         self.latest.is_empty()
     }
 
-    /// Finds the callee of `caller` with this key, or takes the next number for it. `key_of` tells the keys of callees that were placed before.
+    /// Finds the callee of `caller` with this key, or takes the next number for it. `key_of` tells the keys of callees that were
+    /// placed before.
     pub fn place(&mut self, caller: u32, key: K, key_of: impl Fn(u32) -> K) -> Place {
         let mut at = self.latest[caller as usize];
         for seen in 1.. {
@@ -80,8 +81,8 @@ impl<K: Copy + Eq + Hash> Siblings<K> {
     }
 }
 
-/// The callees of all contexts, caller after caller, each caller's in order; before them, where each caller's begin, and where the last one's end.
-/// `contexts` begin with the root, whose caller does not matter.
+/// The callees of all contexts, caller after caller, each caller's in order; before them, where each caller's begin, and where
+/// the last one's end. `contexts` begin with the root, whose caller does not matter.
 pub fn callees<C>(contexts: &[C], caller_of: impl Fn(&C) -> u32) -> (Vec<u32>, Vec<u32>) {
     let n = contexts.len();
     // Counted two further than they are in the end, summed up, and moved by one as each callee takes its place.

@@ -1,8 +1,8 @@
 //! Lines of a class that its compiler numbered otherwise than its source: the maps of the SourceDebugExtension attribute (JVMS
 //! §4.7.11), which JSR-45 defines.
 //!
-//! Kotlin's compiler copies inline functions into their callers, and numbers the copies beyond the end of the file. Its map has two
-//! parts ("strata"): `Kotlin`, the default, says where a copy was taken from, `KotlinDebug` where its call stands.
+//! Kotlin's compiler copies inline functions into their callers, and numbers the copies beyond the end of the file. Its map has
+//! two parts ("strata"): `Kotlin`, the default, says where a copy was taken from, `KotlinDebug` where its call stands.
 
 use cprof_instrument::classfile::ClassFile;
 use std::collections::HashMap;

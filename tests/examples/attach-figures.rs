@@ -1,14 +1,15 @@
-//! What attaching to a busy server costs, measured once: a line of JSON for each JDK. `scripts/bench --only attach` makes tables of many.
+//! What attaching to a busy server costs, measured once: a line of JSON for each JDK. `scripts/bench --only attach` makes tables
+//! of many.
 //!
 //! ```text
 //! cargo run --release -p cprof-tests --example attach-figures -- SERVER SECONDS [ROUNDS]
 //! ```
 //!
-//! SERVER is http, tomcat or h2; requests are counted for SECONDS at a time. Two JVMs run the same server, and are asked in turns: cprof comes
-//! to one of them and leaves, and never to the other, by which is seen what the machine did meanwhile.
+//! SERVER is http, tomcat or h2; requests are counted for SECONDS at a time. Two JVMs run the same server, and are asked in
+//! turns: cprof comes to one of them and leaves, and never to the other, by which is seen what the machine did meanwhile.
 //!
-//! With ROUNDS there is a third one, to which `benches/retransform/` comes twice instead, and all are asked for as long: what is measured is their speed, that many
-//! times, after cprof has left.
+//! With ROUNDS there is a third one, to which `benches/retransform/` comes twice instead, and all are asked for as long: what is
+//! measured is their speed, that many times, after cprof has left.
 
 use cprof_tests::attach::Running;
 use cprof_tests::load::Load;
@@ -19,7 +20,8 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Windows that pass before anything is measured, and before what is measured is called steady: the compilers are busy until then.
+/// Windows that pass before anything is measured, and before what is measured is called steady: the compilers are busy until
+/// then.
 const WARM: u32 = 4;
 
 /// A server and its clients, which do not pause between requests.
@@ -53,7 +55,8 @@ impl Busy {
         self.load.stop();
     }
 
-    /// Sends the agent a command in mid-load, and waits until the compilers are done with what came of it. `before`: requests per second.
+    /// Sends the agent a command in mid-load, and waits until the compilers are done with what came of it. `before`: requests per
+    /// second.
     fn command(&mut self, command: &str, before: f64) -> Value {
         self.load.start();
         std::thread::sleep(self.window / 4);
@@ -100,7 +103,8 @@ fn measure(server: Server, bench: &Bench, window: Duration) -> Value {
     })
 }
 
-/// Each round's speed of a server that cprof has left, and of one that was only retransformed, relative to their own before and to that of a third one.
+/// Each round's speed of a server that cprof has left, and of one that was only retransformed, relative to their own before and
+/// to that of a third one.
 fn follow(server: Server, bench: &Bench, window: Duration, rounds: u32) -> Value {
     let directories =
         ["touched", "retransformed", "never"].map(|name| build::fresh(&format!("figures-{}-{name}", server.name())));

@@ -115,7 +115,8 @@ impl Running {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).or_fail("reading its files").count()
     }
 
-    /// Ends the program; answers what else it printed on stdout, and what on stderr that was not the JVM's warning of a dynamic agent.
+    /// Ends the program; answers what else it printed on stdout, and what on stderr that was not the JVM's warning of a dynamic
+    /// agent.
     pub fn end(mut self) -> (String, String) {
         self.requests = None;
         let (mut stdout, mut stderr) = (String::new(), String::new());
@@ -136,8 +137,8 @@ impl Drop for Running {
     }
 }
 
-/// Loads an agent library into a JVM of this user (attachListener_linux.cpp): a file in its working directory and SIGQUIT make it listen.
-/// `library`: a path if `absolute`, else the name of one of the JDK's.
+/// Loads an agent library into a JVM of this user (attachListener_linux.cpp): a file in its working directory and SIGQUIT make it
+/// listen. `library`: a path if `absolute`, else the name of one of the JDK's.
 fn load(pid: u32, library: &str, absolute: bool, options: &str) -> String {
     let socket = format!("/tmp/.java_pid{pid}");
     if !Path::new(&socket).exists() {

@@ -46,7 +46,8 @@ pub fn fresh(name: &str) -> PathBuf {
     directory
 }
 
-/// A file that `cargo build --release` makes: the agent or the command. `CPROF_RELEASE_DIR` says where, if not in the usual place.
+/// A file that `cargo build --release` makes: the agent or the command. `CPROF_RELEASE_DIR` says where, if not in the usual
+/// place.
 pub fn release(file: &str) -> PathBuf {
     let directory = match std::env::var_os("CPROF_RELEASE_DIR") {
         Some(directory) => PathBuf::from(directory),
@@ -112,7 +113,8 @@ fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Makes a directory by `make`, unless one for the same key is there. Made beside and renamed, so that a broken build leaves nothing.
+/// Makes a directory by `make`, unless one for the same key is there. Made beside and renamed, so that a broken build leaves
+/// nothing.
 fn cached(name: &str, key: u64, make: impl FnOnce(&Path)) -> PathBuf {
     let done = directory().join(format!("{name}-{key:016x}"));
     if !done.exists() {
@@ -172,8 +174,8 @@ pub fn random(jdk: &Jdk) -> PathBuf {
     })
 }
 
-/// Compiles everything for a JDK: the programs of each level with the oldest JDK that knows the level, so that all JDKs run the same
-/// class files.
+/// Compiles everything for a JDK: the programs of each level with the oldest JDK that knows the level, so that all JDKs run the
+/// same class files.
 pub fn for_jdk(jdk: &Jdk, all: &[Jdk]) -> Built {
     let sources = program::sources(jdk.feature);
     let mut levels: Vec<u32> = sources.iter().map(|(_, level)| *level).collect();
@@ -181,7 +183,8 @@ pub fn for_jdk(jdk: &Jdk, all: &[Jdk]) -> Built {
     levels.dedup();
     let mut class_path: Vec<String> = Vec::new();
     let mut hasher = DefaultHasher::new();
-    // The JDK looks through the libraries that were loaded by the hashes of their paths: what is counted depends on where everything is.
+    // The JDK looks through the libraries that were loaded by the hashes of their paths: what is counted depends on where
+    // everything is.
     (directory(), &jdk.home, &jdk.version).hash(&mut hasher);
     for level in levels {
         let compiler = all.iter().find(|j| j.feature >= level).expect("the JDK itself compiles it");

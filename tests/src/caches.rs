@@ -21,8 +21,8 @@ fn geometry(text: &str) -> (u32, u32) {
 enum Cache {
     /// As published: each block has a name, a lookup reads them all, a method's blocks go behind those loaded last.
     Fifo { block_size: u32, names: Vec<Option<usize>>, next: usize },
-    /// Methods with their blocks, the one used last in front. Those at the back leave until there is room; what is larger than the
-    /// cache does not stay.
+    /// Methods with their blocks, the one used last in front. Those at the back leave until there is room; what is larger than
+    /// the cache does not stay.
     Lru { block_size: u32, blocks: u32, used: VecDeque<(usize, u32)> },
     /// `ideal` and `none`.
     Fixed { misses: bool },

@@ -17,12 +17,12 @@ const ADDED: &[&str] = &["begin", "end", "commit", "isEnabled", "shouldCommit"];
 
 /// JVMs at a time.
 const WORKERS: usize = 2;
-/// Programs in one JVM. More save starting JVMs, but a JVM takes longer to set a breakpoint, and to find one, the more there are: of fourteen
-/// programs, six at a time took 110 s of CPU, three 92, two 84, each alone 95.
+/// Programs in one JVM. More save starting JVMs, but a JVM takes longer to set a breakpoint, and to find one, the more there are:
+/// of fourteen programs, six at a time took 110 s of CPU, three 92, two 84, each alone 95.
 const TOGETHER: usize = 2;
 
-/// Methods (by prefix) that differ between two runs of one program, or because of what the agent registered in the JDK before the program
-/// began. Neither their bytecodes nor what they call is compared; their calls are.
+/// Methods (by prefix) that differ between two runs of one program, or because of what the agent registered in the JDK before the
+/// program began. Neither their bytecodes nor what they call is compared; their calls are.
 const UNCERTAIN: &[&str] = &[
     // Which way sets and maps probe and iterate is drawn at start-up (ImmutableCollections.SALT32L), and tables of modules are
     // filled in such an order.

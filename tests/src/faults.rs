@@ -68,7 +68,8 @@ impl Orders {
         self.write(&format!("list {}", self.0.with_extension("points").display()));
     }
 
-    /// Every fault at the points that were listed: each kind when the point is first passed; what happens to one class in the middle, too.
+    /// Every fault at the points that were listed: each kind when the point is first passed; what happens to one class in the
+    /// middle, too.
     pub fn listed(&self) -> Vec<Fault> {
         let list = self.0.with_extension("points");
         let text = std::fs::read_to_string(&list).or_fail(list.display());
@@ -96,7 +97,8 @@ impl Orders {
     }
 }
 
-/// Those to be tried on one of several JDKs: all of them if `CPROF_EVERY_FAULT` is set, as `scripts/faults` does, else each on one JDK.
+/// Those to be tried on one of several JDKs: all of them if `CPROF_EVERY_FAULT` is set, as `scripts/faults` does, else each on
+/// one JDK.
 pub fn share(faults: Vec<Fault>, jdk: usize, jdks: usize) -> Vec<Fault> {
     let every = std::env::var_os("CPROF_EVERY_FAULT").is_some();
     faults.into_iter().enumerate().filter(|(i, _)| every || i % jdks == jdk % jdks).map(|(_, fault)| fault).collect()

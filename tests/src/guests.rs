@@ -9,7 +9,8 @@ use std::process::Command;
 
 /// What is counted.
 const ROOT: &str = "root=Serve.request";
-/// What is asked of the program for [`Step::Measure`]: requests that are not compared, as call sites are linked in them, and those that are.
+/// What is asked of the program for [`Step::Measure`]: requests that are not compared, as call sites are linked in them, and
+/// those that are.
 const WARM: &str = "serve 5";
 const COMPARED: &str = "serve 25";
 
@@ -77,8 +78,8 @@ impl Guests {
 
     fn java(&self, options: &[&str]) -> Command {
         let mut java = self.bench.java(&[]);
-        // JFR says on standard output that it has started; and on JDK 25, when any agent retransforms its event classes, that it cannot change
-        // some of them again (docs/exactness.md).
+        // JFR says on standard output that it has started; and on JDK 25, when any agent retransforms its event classes, that it
+        // cannot change some of them again (docs/exactness.md).
         java.args(["-Xlog:jfr+startup=error", "-Xlog:jfr+system=error"]).args(options);
         java.args(["-cp", &self.bench.built.class_path, "Beside"]);
         java

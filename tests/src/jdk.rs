@@ -46,9 +46,9 @@ impl Jdk {
     }
 }
 
-/// One JDK per feature version, oldest first, as `scripts/setup` found them (`CPROF_JDKS`, homes separated by colons); without that
-/// variable from JAVA_HOME and `/usr/lib/jvm`. `CPROF_TEST_JDKS=17,25` chooses among them. Fails when there is none: without a JDK
-/// nothing would be tested.
+/// One JDK per feature version, oldest first, as `scripts/setup` found them (`CPROF_JDKS`, homes separated by colons); without
+/// that variable from JAVA_HOME and `/usr/lib/jvm`. `CPROF_TEST_JDKS=17,25` chooses among them. Fails when there is none: without
+/// a JDK nothing would be tested.
 pub fn all() -> Vec<Jdk> {
     let homes = match std::env::var_os("CPROF_JDKS") {
         Some(list) => std::env::split_paths(&list).collect(),

@@ -1,4 +1,5 @@
-//! End-to-end tests of cprof: what the breakpoint oracle (`oracle/`) counts and what cprof reports must be equal, context by context.
+//! End-to-end tests of cprof: what the breakpoint oracle (`oracle/`) counts and what cprof reports must be equal, context by
+//! context.
 //!
 //! - [`jdk`]: the JDKs of this machine
 //! - [`build`]: compiles the oracle, `programs/` and the native library they use
@@ -61,8 +62,8 @@ impl<T, E: std::fmt::Display> OrFail<T> for Result<T, E> {
     }
 }
 
-/// Whether this machine lacks something, as `CPROF_WITHOUT` says, a list with commas: scripts/test sets it, and says what was skipped. Tests
-/// that need what is neither there nor named fail.
+/// Whether this machine lacks something, as `CPROF_WITHOUT` says, a list with commas: scripts/test sets it, and says what was
+/// skipped. Tests that need what is neither there nor named fail.
 pub fn is_without(what: &str) -> bool {
     let list = std::env::var("CPROF_WITHOUT").unwrap_or_default();
     list.split(',').any(|one| one == what)

@@ -14,7 +14,8 @@ pub trait Load {
     /// Begins.
     fn start(&mut self);
 
-    /// Ends it when all requests that were sent are answered, and answers how many there were so far. Fails if one of them failed.
+    /// Ends it when all requests that were sent are answered, and answers how many there were so far. Fails if one of them
+    /// failed.
     fn stop(&mut self) -> u64;
 
     /// Requests answered so far. Each client may have sent one more.

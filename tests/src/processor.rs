@@ -1,5 +1,5 @@
-//! The cycles a trace takes on JOP, worked out event by event from the project's timing table: a second opinion, of which no line is
-//! shared with the agent or the crate that evaluates profiles.
+//! The cycles a trace takes on JOP, worked out event by event from the project's timing table: a second opinion, of which no line
+//! is shared with the agent or the crate that evaluates profiles.
 
 use crate::OrFail;
 use crate::caches::Cores;

@@ -145,8 +145,8 @@ impl Bench {
             let unfinished = kept.with_extension(format!("unfinished-{}", build::unique()));
             let mut java = self.java(flags);
             java.arg(agent(&self.built.oracle, programs, &unfinished, &not_compared(programs)));
-            // HotSpot may stop for good with a breakpoint on every bytecode: on JDK 25 all carriers of virtual threads waited for monitors, whose owners
-            // had no carrier (seen twice, before VirtualThreads linked first what they waited for).
+            // HotSpot may stop for good with a breakpoint on every bytecode: on JDK 25 all carriers of virtual threads waited for
+            // monitors, whose owners had no carrier (seen twice, before VirtualThreads linked first what they waited for).
             let hung = |ending: &Ending| ending.code == 128 + libc::SIGKILL;
             let limited = || {
                 let mut timeout = Command::new("timeout");
@@ -195,7 +195,8 @@ pub fn under(mut other: Command, command: &Command) -> Command {
     other
 }
 
-/// A command that meets interrupts and hangups, although what is started in the background or by `nohup`, as the tests may be, ignores them.
+/// A command that meets interrupts and hangups, although what is started in the background or by `nohup`, as the tests may be,
+/// ignores them.
 pub fn heeding_signals(command: &Command) -> Command {
     let mut env = Command::new("env");
     env.arg("--default-signal=INT,HUP");
@@ -223,7 +224,8 @@ pub(crate) fn exit(programs: &[&Program]) -> i32 {
     if let [one] = programs { one.exit } else { 0 }
 }
 
-/// Reads what the oracle wrote when the program ended: `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes,code_length,opcodes`.
+/// Reads what the oracle wrote when the program ended:
+/// `index,parent,class,method,descriptor,calls,exceptional_exits,bytecodes,code_length,opcodes`.
 pub fn read_oracle(file: &Path) -> Tree {
     let text = std::fs::read_to_string(file).or_fail(file.display());
     let mut tree = Tree::default();
@@ -262,8 +264,8 @@ pub fn contexts(report: &serde_json::Value) -> &[serde_json::Value] {
     rows
 }
 
-/// What the agent wrote, before the commands add up what is the same. A frame that was active is taken off one of two such contexts only. Where
-/// a stack ended while a context was being made, one is left that was never entered.
+/// What the agent wrote, before the commands add up what is the same. A frame that was active is taken off one of two such
+/// contexts only. Where a stack ended while a context was being made, one is left that was never entered.
 fn no_context_twice(profile: &Path) {
     let written = cprof_profile::file::read(profile).or_fail(profile.display());
     let nodes = &written.nodes;

@@ -116,8 +116,8 @@ impl Trace {
         }
     }
 
-    /// Leaves what happened there out of profiles, with all bytecodes of the contexts that were entered and left only there. Of others that
-    /// were active there [`Trace::forget`] takes the bytecodes.
+    /// Leaves what happened there out of profiles, with all bytecodes of the contexts that were entered and left only there. Of
+    /// others that were active there [`Trace::forget`] takes the bytecodes.
     pub fn leave_out(&mut self, events: std::ops::Range<usize>) {
         let mut inside = vec![false; self.contexts.len()];
         let mut outside = inside.clone();

@@ -111,8 +111,8 @@ impl Tree {
         self.nodes.iter().map(|n| n.counts).sum()
     }
 
-    /// The contexts at and below the outermost calls of some methods (`Class.method`, any descriptor), without those of methods that
-    /// `transparent` names, whose callees stand below their callers.
+    /// The contexts at and below the outermost calls of some methods (`Class.method`, any descriptor), without those of methods
+    /// that `transparent` names, whose callees stand below their callers.
     pub fn below(&self, roots: &[String], transparent: impl Fn(&str) -> bool) -> Tree {
         let mut out = Tree::default();
         let mut place = vec![None; self.nodes.len()];
@@ -187,7 +187,8 @@ impl Tree {
         out
     }
 
-    /// What was counted since an earlier tree of the same run. Contexts in which nothing was are left out, unless one below them counts.
+    /// What was counted since an earlier tree of the same run. Contexts in which nothing was are left out, unless one below them
+    /// counts.
     pub fn since(&self, earlier: &Tree) -> Tree {
         let before = self.counterpart(earlier);
         let more = |i: usize| {
@@ -303,8 +304,8 @@ impl Tree {
     }
 }
 
-/// A class name without what the JVM numbers as it goes (addresses and counters of hidden classes, accessors of reflection): written
-/// here a second time, so that cprof's own rule is tested, too.
+/// A class name without what the JVM numbers as it goes (addresses and counters of hidden classes, accessors of reflection):
+/// written here a second time, so that cprof's own rule is tested, too.
 pub fn stable(class: &str) -> String {
     let mut name = class;
     if let Some(at) = [".0x", "/0x", "+0x"].iter().find_map(|mark| name.rfind(mark))

@@ -22,7 +22,8 @@ import org.objectweb.asm.Opcodes;
 /**
  * Stretches methods with nops until their longest jumps just reach: woven, with what cprof adds, they do not reach any more.
  *
- * <p>{@code Stretch <out.jar> <every> <jar>...}: of every so-manieth class of the jars, its methods with jumps; classes without any are left out.
+ * <p>{@code Stretch <out.jar> <every> <jar>...}: of every so-manieth class of the jars, its methods with jumps; classes without
+ * any are left out.
  */
 public final class Stretch {
     /** The largest offset of a jump (JVMS 6.5, goto). */

@@ -20,10 +20,10 @@ import java.util.stream.Stream;
 /**
  * Links every class of this JDK, or of jars, and so has the verifier read it; initialises none.
  *
- * <p>{@code VerifyAll <report> jdk | <jar>... [-- <jar>...]}: those after {@code --} are only there to be found by the others. Writes to the report,
- * sorted, a line for every class that cannot be loaded or linked: kind of error, class, and the verifier's first line if it was the one to refuse. Prints the number of classes linked and not linked.
- * A class that does not link in an untouched JVM either (an optional dependency is missing) shows in the report of
- * a run without cprof; only differences count.
+ * <p>{@code VerifyAll <report> jdk | <jar>... [-- <jar>...]}: those after {@code --} are only there to be found by the others.
+ * Writes to the report, sorted, a line for every class that cannot be loaded or linked: kind of error, class, and the verifier's
+ * first line if it was the one to refuse. Prints the number of classes linked and not linked. A class that does not link in an
+ * untouched JVM either (an optional dependency is missing) shows in the report of a run without cprof; only differences count.
  *
  * <p>Linking without initialising: {@code Class.getDeclaredFields} links first (jvm.cpp, JVM_GetClassDeclaredFields:
  * "Ensure class is linked").

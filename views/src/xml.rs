@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-/// Marked characters and line ends as references, so that the text may stand in an attribute, too; characters that XML does not have
-/// (§2.2), by their numbers.
+/// Marked characters and line ends as references, so that the text may stand in an attribute, too; characters that XML does not
+/// have (§2.2), by their numbers.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

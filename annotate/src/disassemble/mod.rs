@@ -63,8 +63,8 @@ impl Case {
 }
 
 impl Text {
-    /// The lines that `javap -c` prints for the instruction, from the bytecode index on: without the indentation, which all lines of a
-    /// method share.
+    /// The lines that `javap -c` prints for the instruction, from the bytecode index on: without the indentation, which all lines
+    /// of a method share.
     pub fn lines(&self, bci: u32) -> Vec<String> {
         let mut first = format!("{bci:4}: {:<13} {}", self.mnemonic, self.operands);
         if !self.comment.is_empty() {

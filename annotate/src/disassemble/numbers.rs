@@ -1,7 +1,7 @@
 //! Floating point numbers as `Double.toString` and `Float.toString` write them.
 //!
-//! Java (from JDK 19 on) and Rust both print the shortest decimal that rounds to the number; only the layout differs: Java has always a
-//! digit on both sides of the point, and an exponent below 10⁻³ and from 10⁷ on.
+//! Java (from JDK 19 on) and Rust both print the shortest decimal that rounds to the number; only the layout differs: Java has
+//! always a digit on both sides of the point, and an exponent below 10⁻³ and from 10⁷ on.
 
 /// As `Double.toString`.
 pub fn java_double(value: f64) -> String {

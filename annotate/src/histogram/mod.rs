@@ -19,8 +19,8 @@ pub struct Mix {
     pub bytecodes: u64,
     /// Executions by opcode. A widened instruction counts for the instruction that it widens.
     pub opcodes: [u64; COUNT],
-    /// Executed blocks by how many bytecodes were executed in them: fewer than the block has where an exception ended it. The sum of
-    /// products is that of [`Mix::opcodes`].
+    /// Executed blocks by how many bytecodes were executed in them: fewer than the block has where an exception ended it. The sum
+    /// of products is that of [`Mix::opcodes`].
     pub block_sizes: BTreeMap<u32, u64>,
     /// Outcomes of branches and switches.
     pub branches: Branches,

@@ -1,7 +1,7 @@
 //! The bytecodes and blocks of a method with what was counted.
 //!
-//! [`counts`] adds up the chosen contexts and recovers every edge, [`build`] makes rows and blocks of them, [`outcomes`] says where
-//! control went, [`merge`] adds up methods with the same code.
+//! [`counts`] adds up the chosen contexts and recovers every edge, [`build`] makes rows and blocks of them, [`outcomes`] says
+//! where control went, [`merge`] adds up methods with the same code.
 
 pub(crate) mod build;
 pub mod counts;
@@ -52,8 +52,8 @@ pub struct Annotation {
     pub blocks: Vec<Block>,
     /// Cycles of the method that belong to no single bytecode. With those of the rows they make up [`Annotation::cycles`].
     pub elsewhere: Vec<Elsewhere>,
-    /// [`Annotation::bytecodes`] less those of the rows. Not 0 only where counts contradict each other, as they may when a profile was
-    /// read while the program ran.
+    /// [`Annotation::bytecodes`] less those of the rows. Not 0 only where counts contradict each other, as they may when a
+    /// profile was read while the program ran.
     pub unexplained: i64,
 }
 
@@ -72,7 +72,8 @@ pub struct Row {
     pub block: u32,
     /// How often it was executed; also the bytecodes it counts for, as each execution is one.
     pub executions: u64,
-    /// Its cycles: those of its executions; of an invoke, its calls'; of a return, with what misses cost more. 0 without a processor.
+    /// Its cycles: those of its executions; of an invoke, its calls'; of a return, with what misses cost more. 0 without a
+    /// processor.
     pub cycles: u64,
     /// Where control went from here: branches, switches, exceptions. Empty for other bytecodes, where nothing was thrown.
     pub outcomes: Vec<Outcome>,
@@ -113,7 +114,8 @@ pub enum Why {
     Upcalls,
     /// Calls, or what their misses cost more, through one of several call sites; which is known only with `sites=on`.
     Sites,
-    /// What returns cost more because the caller's method was not in the method cache, where the method returns from several places.
+    /// What returns cost more because the caller's method was not in the method cache, where the method returns from several
+    /// places.
     Returns,
     /// Counts that contradict each other.
     Unexplained,

@@ -1,8 +1,8 @@
 package linearscan;
 
 /**
- * A method cache as the published profiler simulated it: one for all threads, looked up under a lock, by a search through the names of
- * its blocks. Geometry 4k/16.
+ * A method cache as the published profiler simulated it: one for all threads, looked up under a lock, by a search through the
+ * names of its blocks. Geometry 4k/16.
  *
  * <p>On the boot class path, as the code that calls it is in every class; it calls nothing itself.
  */

@@ -22,7 +22,8 @@ const NUMBER: f64 = 64.0;
 /// Of a character of the labels' font, which is of fixed width, at 12 pixels.
 const CHARACTER: f64 = 7.25;
 
-/// Colours follow the reader's preference for light or dark. Numbers have a margin of the paper's colour, for lines go through below them.
+/// Colours follow the reader's preference for light or dark. Numbers have a margin of the paper's colour, for lines go through
+/// below them.
 const STYLE: &str = "\
   text { font: 12px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #1f2328 }
   .paper { fill: #ffffff } .title { font-size: 15px; font-weight: bold } .quiet { fill: #59636e }

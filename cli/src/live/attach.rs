@@ -283,7 +283,8 @@ fn not_restored(reply: &Reply) -> Vec<String> {
     reasons.iter().map(line).collect()
 }
 
-/// `: 2,179 classes with 18,331 methods covered, 12 not, and 9 frames that were active before; the JVM stood still for 85 ms at most`.
+/// `: 2,179 classes with 18,331 methods covered, 12 not, and 9 frames that were active before; the JVM stood still for 85 ms at
+/// most`.
 fn covered(reply: &Reply) -> String {
     let number = |key: &str| said(reply, key).and_then(|n| n.parse::<u64>().ok());
     let mut text = String::new();

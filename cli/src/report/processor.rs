@@ -31,7 +31,8 @@ pub fn model(name: &str, set: &[(String, i64)]) -> Result<Model> {
     Ok(model)
 }
 
-/// Evaluates a profile as the options say, into its measures: on the processor of `--target`, or else of the recording; none without either.
+/// Evaluates a profile as the options say, into its measures: on the processor of `--target`, or else of the recording; none
+/// without either.
 pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives: &[NativeCalls]) -> Result<Option<Evaluated>> {
     let recorded = Some(&profile.run.target).filter(|name| !name.is_empty());
     let Some(name) = args.target.as_ref().or(recorded) else {
@@ -54,7 +55,8 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
     Ok(Some(Evaluated { model, cache, notes: evaluation.notes, options }))
 }
 
-/// The model's own cache, if it was simulated in any scope; where none was, because the recording was to be with one like `ideal`, that.
+/// The model's own cache, if it was simulated in any scope; where none was, because the recording was to be with one like
+/// `ideal`, that.
 pub fn chosen_cache(profile: &Profile, model: &Model) -> CacheSpec {
     let wanted = model.cache();
     let same = |c: &&CacheSpec| (c.kind, c.size, c.blocks) == (wanted.kind, wanted.size, wanted.blocks);

@@ -62,7 +62,8 @@ impl Measured {
 /// What there is of a view's contexts. Each of them takes some 30 bytes as a node of the profile, and as many in the tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// The tree, with threads of different labels `apart` in it or as one. The profile has no nodes any more: the tree is made in their place.
+    /// The tree, with threads of different labels `apart` in it or as one. The profile has no nodes any more: the tree is made in
+    /// their place.
     Tree {
         /// Threads of different labels.
         apart: bool,

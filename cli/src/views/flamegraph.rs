@@ -57,7 +57,8 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     written(&args.out, out, &metric_after.name)
 }
 
-/// The metric that says most of those that both profiles have; if that is not the one that would be shown of `after` alone, says why.
+/// The metric that says most of those that both profiles have; if that is not the one that would be shown of `after` alone, says
+/// why.
 fn telling(after: &Loaded, before: Option<&Loaded>) -> Result<(Metric, Option<Metric>)> {
     let names = metrics::telling(&after.processors);
     let why = match both(after, before, &names[0]) {

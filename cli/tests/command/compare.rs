@@ -216,8 +216,8 @@ fn budgets_hold_or_not() {
     );
 }
 
-/// The demo a thousand times over, with a method cache that missed so often when `work` returned. When it is called, loading so small
-/// a method costs nothing.
+/// The demo a thousand times over, with a method cache that missed so often when `work` returned. When it is called, loading so
+/// small a method costs nothing.
 fn missed(times: u64) -> Profile {
     let mut profile = demo();
     let counters = counters(&profile);

@@ -1,5 +1,5 @@
-//! Wrong options end with 2, whether the parser of the command line sees them or a command does, and before any file is read. What is wrong with
-//! files ends with 1.
+//! Wrong options end with 2, whether the parser of the command line sees them or a command does, and before any file is read.
+//! What is wrong with files ends with 1.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! `cprof flamegraph` and `cprof html` on a synthetic profile: what they write and what they refuse. In a browser they are tested by `tests/views`.
+//! `cprof flamegraph` and `cprof html` on a synthetic profile: what they write and what they refuse. In a browser they are tested
+//! by `tests/views`.
 
 use cprof_profile::amounts::Amounts;
 use cprof_profile::model::Misses;

@@ -41,7 +41,8 @@ pub enum Outcome {
         value: u64,
         /// What it was compared with.
         bound: Bound,
-        /// The same number in the baseline, when there is one that has the method; 0 when the limit is relative and it may be missing.
+        /// The same number in the baseline, when there is one that has the method; 0 when the limit is relative and it may be
+        /// missing.
         baseline: Option<u64>,
         /// Whose doing that is, the greatest first.
         responsible: Vec<Responsible>,

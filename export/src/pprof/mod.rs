@@ -4,10 +4,11 @@
 //! - Every context in which something was counted is a sample of its own, so stacks are as they were.
 //! - A caller's location has the line of the call where call sites were distinguished, else the method's first line; so has the
 //!   method at the top, whose own bytecodes are on several lines.
-//! - A method's name is that of [`crate::names`], its system name as the JVM has it. Samples have the thread's label as the label `thread`.
+//! - A method's name is that of [`crate::names`], its system name as the JVM has it. Samples have the thread's label as the label
+//!   `thread`.
 //!
-//! A sample repeats the locations of all callers, so the size before compression is the sum of the depths of all contexts. In memory
-//! are one stack, the locations and the names.
+//! A sample repeats the locations of all callers, so the size before compression is the sum of the depths of all contexts. In
+//! memory are one stack, the locations and the names.
 
 pub mod proto;
 mod stack;

@@ -2,7 +2,8 @@
 
 use prost::encoding::encode_varint;
 
-/// Numbers as varints, the last pushed first: as samples have their locations. So a sample copies what its callers have in common.
+/// Numbers as varints, the last pushed first: as samples have their locations. So a sample copies what its callers have in
+/// common.
 #[derive(Default)]
 pub(super) struct Stack {
     /// What is in use is at the end.

@@ -20,7 +20,8 @@ pub struct Made {
 }
 
 impl Made {
-    /// A profile with these methods: class, name, descriptor. Method m begins at line 10 (m + 1); the call at bytecode 1 is a line further down.
+    /// A profile with these methods: class, name, descriptor. Method m begins at line 10 (m + 1); the call at bytecode 1 is a
+    /// line further down.
     pub fn new(methods: &[(&str, &str, &str)]) -> Made {
         let mut profile =
             Profile { run: RunFacts { main_class: "a\nb".into(), pid: 7, ..RunFacts::default() }, ..Profile::default() };

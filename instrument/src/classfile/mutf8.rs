@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-/// Decodes modified UTF-8. A surrogate without its pair, which no `str` can hold, becomes `\uD83D` (with its own number); so that nothing
-/// else does, a backslash before a `u` becomes `\u005c`. Bytes that are no modified UTF-8, which no JVM loads, become U+FFFD.
+/// Decodes modified UTF-8. A surrogate without its pair, which no `str` can hold, becomes `\uD83D` (with its own number); so that
+/// nothing else does, a backslash before a `u` becomes `\u005c`. Bytes that are no modified UTF-8, which no JVM loads, become
+/// U+FFFD.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     if bytes.is_ascii() && !bytes.contains(&0) && !bytes.contains(&b'\\') {
         // ASCII is the same in both encodings.
@@ -21,7 +22,8 @@ pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Decodes modified UTF-8 for people: a surrogate without its pair becomes U+FFFD, and everything else is as it is, backslashes too.
+/// Decodes modified UTF-8 for people: a surrogate without its pair becomes U+FFFD, and everything else is as it is, backslashes
+/// too.
 pub fn decode_lossy(bytes: &[u8]) -> String {
     char::decode_utf16(units(bytes)).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }

@@ -114,7 +114,8 @@ pub struct Graph {
     accesses_fields: bool,
     block_at: Vec<u32>,
     switch_targets: Vec<u32>,
-    /// In a constructor: the calls of `<init>` of its class or superclass, and where they end; and whether it creates such objects.
+    /// In a constructor: the calls of `<init>` of its class or superclass, and where they end; and whether it creates such
+    /// objects.
     own_inits: Vec<(u32, u32)>,
     own_new: bool,
     /// Stores to local 0.

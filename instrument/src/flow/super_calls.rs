@@ -49,8 +49,8 @@ impl Places {
     }
 }
 
-/// Marks the calls, and what follows them as leaders. Only one path to an instruction is followed: where two meet, `this` is where both have it, or it
-/// cannot be used any more (JVMS §4.10.1.2).
+/// Marks the calls, and what follows them as leaders. Only one path to an instruction is followed: where two meet, `this` is
+/// where both have it, or it cannot be used any more (JVMS §4.10.1.2).
 ///
 /// # Errors
 /// Constants that cannot be read. Jumps and handlers lead into the code already.

@@ -241,9 +241,9 @@ impl Body {
         Ok(())
     }
 
-    /// A block between a conditional jump and its far target, well within reach, that has a stack map (being a jump
-    /// target or behind an unconditional jump). The locals are the target's there, which every handler around it must take (JVMS §4.10.1.6): so no
-    /// handler may be there that is not at the target.
+    /// A block between a conditional jump and its far target, well within reach, that has a stack map (being a jump target or
+    /// behind an unconditional jump). The locals are the target's there, which every handler around it must take (JVMS
+    /// §4.10.1.6): so no handler may be there that is not at the target.
     fn detour_place(&self, source: &Source<'_, '_>, from: u32, to: u32, target: u32) -> Option<u32> {
         // What moves when detours are written, often many at one place, should not put them out of reach again.
         const REACH: i64 = 24_000;
@@ -423,8 +423,8 @@ fn copy_local(out: &mut Vec<u8>, i: &Instruction<'_>, index: u16) {
     }
 }
 
-/// The ranges for the catch-any handlers: everything after the entry, save a constructor's super() and this() calls, and what nothing leads to,
-/// where the frame may be any.
+/// The ranges for the catch-any handlers: everything after the entry, save a constructor's super() and this() calls, and what
+/// nothing leads to, where the frame may be any.
 fn cover(covered: &mut Vec<Covered>, graph: &Graph, from: u32, end: u32, behind: &[u32], instruction: &[u32]) {
     let mut push = |start: u32, end: u32, uninitialised: bool| {
         if start < end {

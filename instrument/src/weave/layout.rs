@@ -19,7 +19,8 @@ pub(super) struct Layout {
     pub(super) parameter_slots: u16,
     /// The injected locals stand here; the program's, from this index on, move up.
     pub(super) insert_at: u16,
-    /// By how much they move. 0: there are none of ours; 2: the node; 5: all of [`Locals`] but [`Locals::this`]; [`WITH_THIS`]: that, too.
+    /// By how much they move. 0: there are none of ours; 2: the node; 5: all of [`Locals`] but [`Locals::this`]; [`WITH_THIS`]:
+    /// that, too.
     pub(super) shift: u16,
     pub(super) max_stack: u16,
     pub(super) max_locals: u16,
@@ -53,8 +54,8 @@ impl Layout {
         Ok(Layout { shift, max_locals: max_locals(code, self.insert_at, shift)?, ..self })
     }
 
-    /// Whether `this` is kept in a local: as a handler's frame has it in one as long as it is uninitialised (JVMS §4.10.1.4), a constructor that
-    /// overwrites local 0 before that, or whose stack maps forget what is there, has it in another as well.
+    /// Whether `this` is kept in a local: as a handler's frame has it in one as long as it is uninitialised (JVMS §4.10.1.4), a
+    /// constructor that overwrites local 0 before that, or whose stack maps forget what is there, has it in another as well.
     pub(super) fn keeps_this(&self) -> bool {
         self.shift == WITH_THIS
     }

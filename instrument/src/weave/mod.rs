@@ -44,8 +44,8 @@ pub struct Options {
     pub sites: bool,
     /// Method caches are simulated: returns look the caller up.
     pub caches: bool,
-    /// The class's loader is not to be asked for the runtime class: it is called through methods that every class inherits
-    /// from `java.lang.Object`, to which they are added when that class is woven. For the classes of all loaders but the JVM's own.
+    /// The class's loader is not to be asked for the runtime class: it is called through methods that every class inherits from
+    /// `java.lang.Object`, to which they are added when that class is woven. For the classes of all loaders but the JVM's own.
     pub inherited_calls: bool,
     /// Report in [`WovenMethod::map`] where instructions went.
     pub maps: bool,
@@ -122,8 +122,8 @@ pub struct Copied {
     pub at: u32,
     /// Its bytecode index in the original code.
     pub bci: u32,
-    /// For what the counters say of a frame that is about to execute it: the bytecode index at which it is active. A jump that has been
-    /// counted has reached its target; a frame that returns has left (`None`).
+    /// For what the counters say of a frame that is about to execute it: the bytecode index at which it is active. A jump that
+    /// has been counted has reached its target; a frame that returns has left (`None`).
     pub counted: Option<u32>,
 }
 
@@ -316,7 +316,8 @@ pub fn is_woven(class: &ClassFile<'_>) -> bool {
             other => other == abi::RUNTIME.as_bytes(),
         })
     };
-    // Constants alone say nothing: HotSpot keeps those of all code that a class has had (VM_RedefineClasses::merge_cp_and_rewrite).
+    // Constants alone say nothing: HotSpot keeps those of all code that a class has had
+    // (VM_RedefineClasses::merge_cp_and_rewrite).
     let is_called = |index| class.pool.tag(index) == Ok(tag::METHODREF) && calls_runtime(index);
     let is_call = |instruction: Instruction<'_>| instruction.opcode == op::INVOKESTATIC && is_called(instruction.u2());
     let codes = || class.methods.iter().filter_map(|method| class.code(method).ok().flatten());

@@ -73,9 +73,9 @@ impl Moved<'_> {
         Ok(())
     }
 
-    /// The locals above ours that are loaded where none of the original tables of variables has a name for them, each once, and whether the first load is
-    /// of a reference. HotSpot calls such a local by its slot when it says what was null (bytecodeUtils.cpp, `print_local_var`, JDK 14 on), and that
-    /// is another one now.
+    /// The locals above ours that are loaded where none of the original tables of variables has a name for them, each once, and
+    /// whether the first load is of a reference. HotSpot calls such a local by its slot when it says what was null
+    /// (bytecodeUtils.cpp, `print_local_var`, JDK 14 on), and that is another one now.
     pub(super) fn nameless(&self, tables: &[&[u8]]) -> Vec<(u16, bool)> {
         let mut nameless: Vec<(u16, bool)> = Vec::new();
         if self.layout.shift == 0 {

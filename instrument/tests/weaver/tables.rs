@@ -260,7 +260,8 @@ fn unreachable_code_may_have_half_a_value_in_the_parameters_place() {
     assert_eq!((woven.methods.len(), woven.skipped.len()), (1, 0));
 }
 
-/// What HotSpot calls a local that a load at `bci` names, if it has no other way to call it (bytecodeUtils.cpp, `print_local_var`).
+/// What HotSpot calls a local that a load at `bci` names, if it has no other way to call it (bytecodeUtils.cpp,
+/// `print_local_var`).
 fn called(class: &ClassFile<'_>, table: Option<&[u8]>, slot: usize, bci: usize) -> String {
     let rows = table.map_or(&[][..], |table| table[2..].as_chunks::<10>().0);
     let holds = |row: &&[u8; 10]| {
@@ -276,7 +277,8 @@ fn locals_are_called_as_before() {
     let (mut named, mut nameless) = (0u64, 0u64);
     each_method(&mut |pair| {
         let [old, new] = [0, 1].map(|side| pair.table(side, "LocalVariableTable"));
-        // HotSpot refuses a class that names a local twice by the same name (classFileParser.cpp, `LVT_Hash`, which does not compare types).
+        // HotSpot refuses a class that names a local twice by the same name (classFileParser.cpp, `LVT_Hash`, which does not
+        // compare types).
         let rows = new.map_or(&[][..], |table| table[2..].as_chunks::<10>().0);
         let mut keys: Vec<_> = rows.iter().map(|row| (u2(row, 0), u2(row, 2), u2(row, 4), u2(row, 8))).collect();
         keys.sort_unstable();

@@ -1,9 +1,10 @@
 //! HotSpot's attach protocol: how a JVM is told from outside to load an agent.
 //!
-//! A JVM listens at `/tmp/.java_pid<pid>` once it has been woken: by the file `.attach_pid<pid>` and SIGQUIT, which without that file
-//! makes it print all stacks. A request is a version, a command and three arguments, each ended by a zero byte; the answer is a
-//! number, a line end, and text (HotSpot, `os/posix/attachListener_posix.cpp`, `services/attachListener.cpp`; the same in JDK 9 to 25). All paths
-//! are the JVM's, so a container's are looked up below `/proc/<pid>/root`, and the process id is the container's.
+//! A JVM listens at `/tmp/.java_pid<pid>` once it has been woken: by the file `.attach_pid<pid>` and SIGQUIT, which without that
+//! file makes it print all stacks. A request is a version, a command and three arguments, each ended by a zero byte; the answer
+//! is a number, a line end, and text (HotSpot, `os/posix/attachListener_posix.cpp`, `services/attachListener.cpp`; the same in
+//! JDK 9 to 25). All paths are the JVM's, so a container's are looked up below `/proc/<pid>/root`, and the process id is the
+//! container's.
 
 use super::jvm::Jvm;
 use crate::process::{Process, not_ours, own_user, user_name};
@@ -277,8 +278,8 @@ impl Trigger {
     }
 }
 
-/// Removes the files that told a JVM to listen, now that it does: one that stayed would have a later JVM of that id listen, instead of
-/// printing all stacks, when its user asks for these. Only empty ones of this user's are anybody's to remove.
+/// Removes the files that told a JVM to listen, now that it does: one that stayed would have a later JVM of that id listen,
+/// instead of printing all stacks, when its user asks for these. Only empty ones of this user's are anybody's to remove.
 fn clear(process: &Process) {
     let name = format!(".attach_pid{}", process.inner_pid);
     for directory in directories(process) {

@@ -1,6 +1,7 @@
 //! The file in which a HotSpot JVM publishes facts and counters: `/tmp/hsperfdata_<user>/<pid>`.
 //!
-//! Layout: HotSpot's `perfMemory.hpp` (PerfDataPrologue, PerfDataEntry), version 2.0, the same in JDK 8 to 25. Only texts are read here.
+//! Layout: HotSpot's `perfMemory.hpp` (PerfDataPrologue, PerfDataEntry), version 2.0, the same in JDK 8 to 25. Only texts are
+//! read here.
 
 use crate::process::Process;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};

@@ -1,8 +1,8 @@
 //! By which instruction a context was called.
 //!
-//! A call selects a method of the name and descriptor that its call site names (JVMS §5.4.6), so a context whose caller has
-//! no such call site (for a constructor: in its own class) was called by the JVM or from native code. Where a caller has several such sites of different kinds,
-//! `static` decides for some, and the recorded call site (`sites=on`) for all.
+//! A call selects a method of the name and descriptor that its call site names (JVMS §5.4.6), so a context whose caller has no
+//! such call site (for a constructor: in its own class) was called by the JVM or from native code. Where a caller has several
+//! such sites of different kinds, `static` decides for some, and the recorded call site (`sites=on`) for all.
 //!
 //! Method handles and `invokedynamic` call without naming the method. They are taken to have called a context
 //! that no other site explains, if it belongs to the library that implements them, or if the caller does.

@@ -42,9 +42,9 @@ pub(super) struct ColumnWriter<W: Write + Seek> {
 
 /// A sink that fails once: what is written after that goes nowhere, without an error.
 ///
-/// When a `ZipWriter` is dropped after an error it tries to finish the archive, and prints on the process's standard error that it
-/// cannot. That belongs to a program that knows nothing of this. Forgetting the writer instead would keep the file open, and the
-/// room on the full disk with it.
+/// When a `ZipWriter` is dropped after an error it tries to finish the archive, and prints on the process's standard error that
+/// it cannot. That belongs to a program that knows nothing of this. Forgetting the writer instead would keep the file open, and
+/// the room on the full disk with it.
 struct Failing<W> {
     out: W,
     failed: bool,
@@ -137,7 +137,8 @@ impl<W: Write + Seek> ColumnWriter<W> {
         self.each(name, 10 * values.len(), values.iter(), leb128::put)
     }
 
-    /// As [`Self::packed`], of numbers of 32 bits. Deflate has a third of the work with these, and files of millions of contexts are a third to a half smaller than with four bytes each.
+    /// As [`Self::packed`], of numbers of 32 bits. Deflate has a third of the work with these, and files of millions of contexts
+    /// are a third to a half smaller than with four bytes each.
     pub(super) fn small(&mut self, name: &str, values: impl ExactSizeIterator<Item = u32>) -> io::Result<()> {
         self.each(name, 5 * values.len(), values.map(u64::from), leb128::put)
     }

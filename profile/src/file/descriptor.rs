@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// The file under a descriptor that is no standard stream's. In a process that was started without some of those, the next file that is opened takes the
-/// place of one, and whoever prints then prints into it.
+/// The file under a descriptor that is no standard stream's. In a process that was started without some of those, the next file
+/// that is opened takes the place of one, and whoever prints then prints into it.
 ///
 /// # Errors
 /// Too many files are open.

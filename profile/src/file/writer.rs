@@ -17,8 +17,8 @@ const STORED_CLASSES: usize = 4 << 20;
 /// Bytes written at a time: few enough that memory is not fresh each time, which the kernel is slow to give.
 const BUFFER: usize = 128 << 10;
 
-/// Writes a profile to a temporary name beside `path`, then renames it; devices and pipes, which nothing may replace, are written to. Answers
-/// the number of bytes.
+/// Writes a profile to a temporary name beside `path`, then renames it; devices and pipes, which nothing may replace, are written
+/// to. Answers the number of bytes.
 pub fn write(path: &Path, profile: &Profile) -> Result<u64, WriteError> {
     let fail = |e| WriteError::new(path.to_owned(), e);
     if is_stream(path).map_err(fail)? {
@@ -39,8 +39,9 @@ pub fn write(path: &Path, profile: &Profile) -> Result<u64, WriteError> {
     })
 }
 
-/// Whether a path leads to a device or a pipe. Links to files are replaced, not followed, since agents of privileged programs write to directories
-/// where others may put one; for the same reason another user's pipe, at which they would wait for a reader, is refused.
+/// Whether a path leads to a device or a pipe. Links to files are replaced, not followed, since agents of privileged programs
+/// write to directories where others may put one; for the same reason another user's pipe, at which they would wait for a reader,
+/// is refused.
 fn is_stream(path: &Path) -> io::Result<bool> {
     let Ok(target) = path.metadata() else { return Ok(false) };
     if target.file_type().is_fifo() && target.uid() != fs::metadata("/proc/self")?.uid() {

@@ -77,7 +77,8 @@ impl Contexts {
         self.misses.remove(at);
     }
 
-    /// Adds a profile's counts. `methods`: its methods' numbers in the merged profile; `caches`: those of the merged profile, all of which it has.
+    /// Adds a profile's counts. `methods`: its methods' numbers in the merged profile; `caches`: those of the merged profile, all
+    /// of which it has.
     pub(super) fn add(&mut self, profile: &Profile, methods: &[u32], caches: &[CacheSpec]) -> Result<(), TooMuch> {
         let positions = caches.iter().filter_map(|cache| profile.caches.iter().position(|c| c == cache));
         let misses: Vec<&Misses> = positions.map(|at| &profile.misses[at]).collect();

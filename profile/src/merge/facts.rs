@@ -2,8 +2,8 @@
 
 use crate::model::{Run, RunFacts};
 
-/// What is the same in all runs stays; what differs is empty or 0, and is told of each run in [`crate::model::Profile::runs`]. Sums,
-/// extents and cautions are those of all.
+/// What is the same in all runs stays; what differs is empty or 0, and is told of each run in [`crate::model::Profile::runs`].
+/// Sums, extents and cautions are those of all.
 pub(super) fn combine(runs: &[Run], notes: &mut Vec<String>) -> RunFacts {
     let mut facts = runs.iter().map(|run| &run.facts);
     let Some(mut all) = facts.next().cloned() else { return RunFacts::default() };

@@ -128,8 +128,8 @@ impl Merger {
         Ok(())
     }
 
-    /// A cache's misses are known when every run has simulated it. One that some have not is left out, and evaluating with it is then
-    /// refused: zeros in its place would be wrong in every report, and refusing to merge would take the counts away, too.
+    /// A cache's misses are known when every run has simulated it. One that some have not is left out, and evaluating with it is
+    /// then refused: zeros in its place would be wrong in every report, and refusing to merge would take the counts away, too.
     fn keep_common_caches(&mut self, profile: &Profile, file: &str) {
         let Some(first) = self.first.as_ref().filter(|_| !self.runs.is_empty()) else {
             self.caches.clone_from(&profile.caches);

@@ -1,5 +1,5 @@
-//! The agent's options: what stands after `-agentpath:libcprof.so=`. They are here and not in the agent, so that a command can tell what is wrong with them
-//! before it starts a JVM or asks one.
+//! The agent's options: what stands after `-agentpath:libcprof.so=`. They are here and not in the agent, so that a command can
+//! tell what is wrong with them before it starts a JVM or asks one.
 
 mod caches;
 
@@ -194,7 +194,8 @@ pub fn with_start(pattern: &str, start: u64) -> String {
     filled(pattern, |letter| (letter == 't').then(|| start.to_string()))
 }
 
-/// Where a profile of this name is written if it cannot be where it should: the working directory, and then that for temporary files.
+/// Where a profile of this name is written if it cannot be where it should: the working directory, and then that for temporary
+/// files.
 pub fn elsewhere(name: &Path) -> [PathBuf; 2] {
     [name.to_owned(), std::env::temp_dir().join(name)]
 }

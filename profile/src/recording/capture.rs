@@ -198,8 +198,9 @@ struct Chunk {
     end: u64,
 }
 
-/// The chunks up to `top`. A header that is not there yet is waited for a moment; one that stays away (its writer was
-/// killed between taking the room and using it) is stepped over. `private`: the last ones may be in the JVM's own memory, which whoever reads the file says.
+/// The chunks up to `top`. A header that is not there yet is waited for a moment; one that stays away (its writer was killed
+/// between taking the room and using it) is stepped over. `private`: the last ones may be in the JVM's own memory, which whoever
+/// reads the file says.
 fn chunks(mem: &dyn Memory, top: u64, private: bool, warnings: &mut Vec<String>) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     let mut at = abi::CHUNKS;
@@ -252,8 +253,8 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// The method table's entry. Ids are not given out in order, so whatever was not in the table yet when it was copied is looked up
-    /// in the arena.
+    /// The method table's entry. Ids are not given out in order, so whatever was not in the table yet when it was copied is
+    /// looked up in the arena.
     fn method(&self, id: u32) -> Option<u32> {
         let at = abi::METHOD_ENTRY as usize * id as usize;
         let copied = self.table.get(at..at + 4).and_then(|entry| Some(u32::from_le_bytes(entry.try_into().ok()?)));
@@ -438,9 +439,9 @@ impl Capture {
         self.places.get(reference, &self.reference)
     }
 
-    /// Adds what earlier captures of the same arena have counted, or takes it away (false): so that of a stretch in which counting was paused is
-    /// the capture at its end less the one at its beginning. Frames that were active then leave departures at the pause, and negative ones where
-    /// they went on.
+    /// Adds what earlier captures of the same arena have counted, or takes it away (false): so that of a stretch in which
+    /// counting was paused is the capture at its end less the one at its beginning. Frames that were active then leave departures
+    /// at the pause, and negative ones where they went on.
     pub fn combine(&mut self, others: &[(&Capture, bool)]) {
         if others.is_empty() {
             return;

@@ -115,8 +115,8 @@ impl<'a> Records<'a> {
         self.rest
     }
 
-    /// Whether what has not been read is shorter than the record it begins with. A kernel copies a record page by page, and a kill
-    /// can come in between.
+    /// Whether what has not been read is shorter than the record it begins with. A kernel copies a record page by page, and a
+    /// kill can come in between.
     fn is_unfinished(&self) -> bool {
         let mut cursor = Cursor(self.rest);
         let payload = cursor.u32().zip(cursor.u32()).and_then(|(len, _)| cursor.take(len as usize));

@@ -55,8 +55,8 @@ impl<'a> Hierarchy<'a> {
         hierarchy
     }
 
-    /// Looks which Java methods may be selected where a call names a native one. Classes that `include=` and `exclude=` left out are in
-    /// the log, too, with no methods counted.
+    /// Looks which Java methods may be selected where a call names a native one. Classes that `include=` and `exclude=` left out
+    /// are in the log, too, with no methods counted.
     fn note_java_names(&mut self, log: &Log<'_>) {
         let not_covered: FxHashSet<&str> = log.not_covered.iter().map(|&(name, _)| name).collect();
         for (class, parsed) in log.classes.iter().zip(&self.parsed) {
@@ -69,15 +69,16 @@ impl<'a> Hierarchy<'a> {
                 *self.java_names.entry(name).or_insert(true) &= woven && !not_covered.contains(class.name);
             }
         }
-        // A class of which nothing is known may have any of them. Not so the hidden ones that were there before cprof came: lambdas and
-        // method handles' adapters have no such methods.
+        // A class of which nothing is known may have any of them. Not so the hidden ones that were there before cprof came:
+        // lambdas and method handles' adapters have no such methods.
         let is_unknown = |name: &str| !self.by_name.contains_key(name.as_bytes()) && stable(name, false) == dotted(name);
         if not_covered.iter().any(|name| is_unknown(name)) {
             self.java_names.values_mut().for_each(|counted| *counted = false);
         }
     }
 
-    /// Whether a Java method of a native one's name and descriptor was not counted, so that its calls cannot be told from the native one's.
+    /// Whether a Java method of a native one's name and descriptor was not counted, so that its calls cannot be told from the
+    /// native one's.
     pub(super) fn is_uncounted(&self, native: &Native) -> bool {
         self.java_names
             .iter()

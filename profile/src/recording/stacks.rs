@@ -89,7 +89,8 @@ struct Walk<'a> {
 type Path = Vec<(u32, u32)>;
 
 impl Walk<'_> {
-    /// The contexts of the counted ones of these frames, when the last of them is in `current`. `None` where they do not lead there.
+    /// The contexts of the counted ones of these frames, when the last of them is in `current`. `None` where they do not lead
+    /// there.
     ///
     /// Frames that were entered while counting was off have no context, even if other threads have been in one of the same name.
     fn path_to(&self, current: u32, frames: &[Frame], mem: &dyn Memory) -> Option<Path> {
@@ -97,8 +98,8 @@ impl Walk<'_> {
         const TRIED: usize = 64;
         let leaf = frames.last().is_some_and(|f| is_leaf(mem, f.method));
         let depth = self.ancestors(current).count();
-        // As many as can be: where contexts are not those of all callers (`depth=`, `recursion=fold`, want of room), fewer lead there as well, and where they
-        // are, no other number does.
+        // As many as can be: where contexts are not those of all callers (`depth=`, `recursion=fold`, want of room), fewer lead
+        // there as well, and where they are, no other number does.
         let tries = |end: usize| (0..=end.min(TRIED)).chain(end.checked_sub(depth));
         let published = || tries(frames.len()).find_map(|from| self.published(self.root, current, &frames[from..]));
         let unpublished = || {
@@ -119,7 +120,8 @@ impl Walk<'_> {
         (p == current).then_some(path)
     }
 
-    /// As [`Walk::published`], if all but the last lead there: a leaf method leaves its caller's node as it is, and so has, on its way out, one that is not.
+    /// As [`Walk::published`], if all but the last lead there: a leaf method leaves its caller's node as it is, and so has, on
+    /// its way out, one that is not.
     fn unpublished(&self, base: u32, current: u32, frames: &[Frame]) -> Option<Path> {
         let (last, callers) = frames.split_last()?;
         let mut path = self.published(base, current, callers)?;
@@ -143,7 +145,8 @@ impl Walk<'_> {
         (path, lost)
     }
 
-    /// As [`Walk::path`], of frames that were called below another context than their caller's, one above the current. So it is after a constructor has failed inside `super(...)`, if what is not woven caught the exception.
+    /// As [`Walk::path`], of frames that were called below another context than their caller's, one above the current. So it is
+    /// after a constructor has failed inside `super(...)`, if what is not woven caught the exception.
     fn displaced(&self, current: u32, frames: &[Frame], mem: &dyn Memory) -> Option<(Path, usize)> {
         /// How far that context is looked for, and the first of those frames: as far out as can be.
         const TRIED: usize = 64;
@@ -168,9 +171,10 @@ impl Walk<'_> {
         })
     }
 
-    /// As [`Walk::path`], from the thread's current context outwards: what is called from a frame without a context has one all the same. Such is the frame of
-    /// a method that another agent has redefined since it was entered, which is not among the frames, or that of a class whose name another one has in
-    /// the class log by now. Where contexts are not those of all callers (`depth=`, `recursion=fold`), that leads nowhere, and few frames are placed.
+    /// As [`Walk::path`], from the thread's current context outwards: what is called from a frame without a context has one all
+    /// the same. Such is the frame of a method that another agent has redefined since it was entered, which is not among the
+    /// frames, or that of a class whose name another one has in the class log by now. Where contexts are not those of all callers
+    /// (`depth=`, `recursion=fold`), that leads nowhere, and few frames are placed.
     fn outwards(&self, current: u32, frames: &[Frame], mem: &dyn Memory) -> (Path, usize) {
         let mut contexts: Vec<u32> = self.ancestors(current).collect();
         contexts.reverse();

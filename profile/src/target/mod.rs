@@ -178,7 +178,8 @@ impl Place {
 /// Most bytes of a file that somebody has written.
 const MOST_TEXT: u64 = 4 << 20;
 
-/// The bytes of a file that somebody has written: a model, or one of its like. The agent reads them, too, in a program whose memory is not to be filled.
+/// The bytes of a file that somebody has written: a model, or one of its like. The agent reads them, too, in a program whose
+/// memory is not to be filled.
 ///
 /// # Errors
 /// It cannot be read, or has more than 4 MB, as devices have.

@@ -185,8 +185,8 @@ impl Tree {
         Source { profile, symbols, natives, parts, nodes: nodes.len(), apart }.grow(rows)
     }
 
-    /// As [`Tree::new`], or [`Tree::by_thread`] if they are to be `apart`, in the place of the profile's nodes and of what was measured of them, which
-    /// are gone afterwards: it takes half the memory.
+    /// As [`Tree::new`], or [`Tree::by_thread`] if they are to be `apart`, in the place of the profile's nodes and of what was
+    /// measured of them, which are gone afterwards: it takes half the memory.
     pub fn in_place(
         profile: &mut Profile,
         symbols: &Symbols,

@@ -58,7 +58,8 @@ pub struct Tree {
     contexts: Contexts,
     total: Amounts,
     cycles_total: Amounts,
-    /// Per node of the profile, the context it is part of; 0 for nodes that are in none. (Contexts of native methods are no nodes.)
+    /// Per node of the profile, the context it is part of; 0 for nodes that are in none. (Contexts of native methods are no
+    /// nodes.)
     pub of_node: Vec<u32>,
     /// In a tree with threads apart, the context that stands for the threads of a label, in order of contexts, and the label.
     pub threads: Vec<(u32, String)>,
@@ -147,7 +148,8 @@ impl Tree {
         sums
     }
 
-    /// Per context, the position of its thread in [`Tree::threads`]; nothing in a tree that has threads merged. The root's means nothing.
+    /// Per context, the position of its thread in [`Tree::threads`]; nothing in a tree that has threads merged. The root's means
+    /// nothing.
     pub fn thread_of(&self) -> Vec<u32> {
         if self.threads.is_empty() {
             return Vec::new();
@@ -173,7 +175,8 @@ impl Tree {
     /// Visits contexts below the root depth first; `order` arranges the callees of each, `visit` sees each context before
     /// and after those below it, and answers before whether to go there.
     pub fn walk(&self, mut order: impl FnMut(&mut Vec<u32>), mut visit: impl FnMut(Visit) -> bool) {
-        // Stacks of our own: contexts may be a hundred thousand deep. A context that is open has its callees that were not visited yet from a place on.
+        // Stacks of our own: contexts may be a hundred thousand deep. A context that is open has its callees that were not
+        // visited yet from a place on.
         let mut rest: Vec<u32> = Vec::new();
         let mut open: Vec<(u32, usize)> = Vec::new();
         let mut callees: Vec<u32> = Vec::new();

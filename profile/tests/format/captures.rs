@@ -87,7 +87,8 @@ fn frames_that_a_frame_without_context_called_have_theirs() {
     assert_eq!((active(&profile), profile.warnings), (vec![1, 2, 3], vec![]));
 }
 
-/// A constructor that failed inside `super(...)` is above what is called afterwards, where what catches the exception is not woven; others were called without.
+/// A constructor that failed inside `super(...)` is above what is called afterwards, where what catches the exception is not
+/// woven; others were called without.
 #[test]
 fn frames_below_a_call_that_failed_are_those_of_the_current_context() {
     for depth in [0, 1, 9] {

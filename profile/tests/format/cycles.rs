@@ -184,7 +184,8 @@ fn more_or_fewer_calls_than_executed_call_sites() {
     assert_eq!(more.notes, Vec::<String>::new());
     let without = on(&mixed(2, 5).0, &jop(), &Options { without_upcalls: true, ..options("ideal") }).unwrap();
     assert_eq!((without.nodes.get(1).cycles, without.nodes.get(1).upcalls), (own, 0));
-    // One of three executions called nobody: most likely the virtual one, on null. If it was a special one, 25 cycles are missing.
+    // One of three executions called nobody: most likely the virtual one, on null. If it was a special one, 25 cycles are
+    // missing.
     let fewer = on(&mixed(2, 2).0, &jop(), &options("ideal")).unwrap();
     assert_eq!(fewer.nodes.get(1).cycles, own - 100 + 75);
     assert!(

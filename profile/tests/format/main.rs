@@ -1,4 +1,5 @@
-//! Tests of recordings, the profile file, recovery, cycles and processor models, in one program, as each is linked with everything.
+//! Tests of recordings, the profile file, recovery, cycles and processor models, in one program, as each is linked with
+//! everything.
 
 mod captures;
 mod cycles;

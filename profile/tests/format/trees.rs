@@ -1,4 +1,5 @@
-//! Trees by name, made beside a profile's nodes and in their place, have the contexts that a straightforward reading of the nodes gives.
+//! Trees by name, made beside a profile's nodes and in their place, have the contexts that a straightforward reading of the nodes
+//! gives.
 
 use cprof_profile::cycles::{Columns, Metrics};
 use cprof_profile::measure::Measures;

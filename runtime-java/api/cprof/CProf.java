@@ -26,12 +26,12 @@ public final class CProf {
     }
 
     /**
-     * The bytecodes that calls of a method have executed so far, with everything they called, in all threads. Exact; takes about as long
-     * as a snapshot.
+     * The bytecodes that calls of a method have executed so far, with everything they called, in all threads. Exact; takes about
+     * as long as a snapshot.
      *
      * @param method as in the agent's {@code root=}: {@code com.acme.Codec.encode}, a descriptor may follow
-     * @return 0 when it was not called or is not counted; -1 without the agent, or when the counts could not be read (the reason is
-     *     then on the standard error stream)
+     * @return 0 when it was not called or is not counted; -1 without the agent, or when the counts could not be read (the
+     *     reason is then on the standard error stream)
      */
     public static long bytecodes(String method) {
         return -1;

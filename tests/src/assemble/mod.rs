@@ -1,4 +1,5 @@
-//! A small assembler for class files that javac does not write: code with labels, exception tables, and stack maps written in full.
+//! A small assembler for class files that javac does not write: code with labels, exception tables, and stack maps written in
+//! full.
 //!
 //! - [`op`]: the opcodes
 //! - [`code`]: the code of a method

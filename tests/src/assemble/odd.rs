@@ -1,6 +1,7 @@
 //! The classes that `programs/Generated.java` and `programs/Huge.java` call: code that javac does not write.
 //!
-//! Class file version 49 (JDK 5), so that subroutines are allowed and no StackMapTable is needed (JVMS 4.9, 4.10.2), but for two of version 52 that have one.
+//! Class file version 49 (JDK 5), so that subroutines are allowed and no StackMapTable is needed (JVMS 4.9, 4.10.2), but for two
+//! of version 52 that have one.
 
 use super::op::*;
 use super::{Class, Code, Item, access};
@@ -8,7 +9,8 @@ use super::{Class, Code, Item, access};
 /// A static method `(I)I`, or a constructor `(I)V`.
 type Method = (&'static str, Code);
 
-/// The names and bytes of the classes. The huge methods have one of their own: HotSpot finds a breakpoint by walking all of its class.
+/// The names and bytes of the classes. The huge methods have one of their own: HotSpot finds a breakpoint by walking all of its
+/// class.
 pub fn classes() -> [(&'static str, Vec<u8>); 6] {
     let odd = |_: &mut Class| vec![subroutine(), handler_by_flow(), loop_to_start(), first_is_switch(), self_covering()];
     let huge = |_: &mut Class| vec![huge("huge", 9_000), huge("limit", 65_000)];
@@ -76,8 +78,9 @@ fn handler_by_flow() -> Method {
     ("handlerByFlow", c)
 }
 
-/// Local 0 is another one as soon as `this` is on the stack for super(), and again afterwards, as R8 makes of its constructors: 7 bytecodes, of which the last throws
-/// for x = 3, 4 more, then x rounds of 4, 2 at their end, and 5, of which the third throws for x = 0.
+/// Local 0 is another one as soon as `this` is on the stack for super(), and again afterwards, as R8 makes of its constructors: 7
+/// bytecodes, of which the last throws for x = 3, 4 more, then x rounds of 4, 2 at their end, and 5, of which the third throws
+/// for x = 0.
 fn reuse_of_this(class: &mut Class, maps: bool) -> Method {
     let mut c = code();
     c.emit(&[ALOAD_0, ILOAD_1, ISTORE_0, IINC, 0, 0xfd, BIPUSH, 12, ILOAD_0, IDIV, POP]);
@@ -100,8 +103,8 @@ fn reuse_of_this(class: &mut Class, maps: bool) -> Method {
     ("<init>", c)
 }
 
-/// `<init>(I)V`, which has `this` in another local before `super()`, where its stack map says nothing of local 0, though nobody stores to it:
-/// 7 bytecodes if it throws, else 12.
+/// `<init>(I)V`, which has `this` in another local before `super()`, where its stack map says nothing of local 0, though nobody
+/// stores to it: 7 bytecodes if it throws, else 12.
 fn forgets_local_0(class: &mut Class) -> Method {
     let mut c = code();
     let zero = c.label();
@@ -116,8 +119,8 @@ fn forgets_local_0(class: &mut Class) -> Method {
     ("<init>", c)
 }
 
-/// As in [`reuse_of_this`], behind code that nothing leads to, in which `this` is not initialised, with a handler around it: 7 bytecodes, of which the last throws for
-/// x = 0, and 3.
+/// As in [`reuse_of_this`], behind code that nothing leads to, in which `this` is not initialised, with a handler around it: 7
+/// bytecodes, of which the last throws for x = 0, and 3.
 fn dead_before_super(class: &mut Class) -> Method {
     let mut c = code();
     let throwable = Item::Object(class.pool.class("java/lang/Throwable"));

@@ -13,8 +13,8 @@ const ROUNDS: i32 = 12;
 /// Calls of random methods that one of the driver's may lead to, not to speak of those that return at once.
 const CALLS: i32 = 20;
 
-/// The class files of a seed: names and bytes. The first has `main`, and `measured`, which calls every method; with an argument, `main` calls it by
-/// `again`.
+/// The class files of a seed: names and bytes. The first has `main`, and `measured`, which calls every method; with an argument,
+/// `main` calls it by `again`.
 pub fn classes(seed: u64, links: bool) -> Vec<(String, Vec<u8>)> {
     let mut random = Random::new(seed);
     let plan = Plan::new(seed, links, &mut random);

@@ -1,7 +1,8 @@
-//! Constants and call sites that the JVM links when they are executed, which may fail; then they throw the same each time (JVMS 5.4.3).
+//! Constants and call sites that the JVM links when they are executed, which may fail; then they throw the same each time (JVMS
+//! 5.4.3).
 //!
-//! Classes that are not there are not among them: HotSpot makes their errors while it still holds that an exception is under way, and its `MethodExit` events say
-//! so of the error's constructors, which the oracle takes for a contradiction.
+//! Classes that are not there are not among them: HotSpot makes their errors while it still holds that an exception is under way,
+//! and its `MethodExit` events say so of the error's constructors, which the oracle takes for a contradiction.
 
 use super::method::Method;
 use super::plan::RUN;

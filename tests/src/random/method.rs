@@ -107,7 +107,8 @@ pub fn generate(random: &mut Random, plan: &Plan, number: usize, class: &mut Cla
     method.out.code
 }
 
-/// Puts what the caller gives into the locals. Answers which of them shall never change, and those that are an `int`, but for the first.
+/// Puts what the caller gives into the locals. Answers which of them shall never change, and those that are an `int`, but for the
+/// first.
 fn parameters(random: &mut Random, me: &Declared, class: &Rc<str>, entry: &mut State) -> (Vec<bool>, Vec<u16>) {
     let mut core = vec![false; entry.locals.len()];
     let (mut slot, mut ints) = (0, Vec::new());
@@ -140,7 +141,8 @@ impl Method<'_> {
 
     /// An exception range may begin or end here.
     pub fn mark(&mut self) {
-        // From a handler, code that calls subroutines is reached; of those that are left by an exception the verifier has it that they call themselves.
+        // From a handler, code that calls subroutines is reached; of those that are left by an exception the verifier has it that
+        // they call themselves.
         let before = (self.level == 0).then_some(self.before);
         self.marks.push(Mark { at: self.out.code.here(), before });
     }
@@ -219,7 +221,8 @@ impl Method<'_> {
         }
     }
 
-    /// The exception table: rows from one mark to another, in any order, for any handler that is in the same part of a constructor.
+    /// The exception table: rows from one mark to another, in any order, for any handler that is in the same part of a
+    /// constructor.
     fn handlers(&mut self) {
         const CLASSES: [&str; 8] = [
             known::THROWABLE,
@@ -270,7 +273,8 @@ impl Method<'_> {
         length
     }
 
-    /// A handler that covers anything: where there are no stack maps, `super(...)` may be covered, too, if the handler does not return.
+    /// A handler that covers anything: where there are no stack maps, `super(...)` may be covered, too, if the handler does not
+    /// return.
     fn rethrow(&mut self) {
         let from = self.random.below(self.marks.len());
         let to = self.random.below(self.marks.len());
@@ -283,7 +287,8 @@ impl Method<'_> {
         }
     }
 
-    /// Calls `super(...)` or `this(...)`, which no handler may cover. If that is not the end of a block, but a way out, nothing else happens there.
+    /// Calls `super(...)` or `this(...)`, which no handler may cover. If that is not the end of a block, but a way out, nothing
+    /// else happens there.
     pub fn call_super(&mut self, is_end: bool) {
         let plan = self.plan;
         let class = &plan.classes[self.me.class];

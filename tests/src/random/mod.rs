@@ -1,5 +1,5 @@
-//! Random classes: from a seed, code of every kind that the JVM's verifier accepts and javac does not write, which comes to an end and does the
-//! same each time.
+//! Random classes: from a seed, code of every kind that the JVM's verifier accepts and javac does not write, which comes to an
+//! end and does the same each time.
 //!
 //! - [`types`]: what is in locals and on the stack
 //! - [`typed`]: instructions that know what they do to it
@@ -27,8 +27,8 @@ use crate::jdk::Jdk;
 use crate::program::Program;
 use std::path::Path;
 
-/// Writes the classes of a seed into a directory; answers the program that they are. `links`: with constants and call sites that the JVM links when they
-/// are executed.
+/// Writes the classes of a seed into a directory; answers the program that they are. `links`: with constants and call sites that
+/// the JVM links when they are executed.
 pub fn write(seed: u64, links: bool, directory: &Path) -> Program {
     let files = classes(seed, links);
     for (name, bytes) in &files {

@@ -38,8 +38,8 @@ impl Method<'_> {
 
     /// Again and again while there is fuel.
     pub fn looped(&mut self, depth: usize) {
-        // Out of it there is a way back to the caller, which must not hold a monitor; and where there are no stack maps, no object may wait for its
-        // constructor on a way back.
+        // Out of it there is a way back to the caller, which must not hold a monitor; and where there are no stack maps, no
+        // object may wait for its constructor on a way back.
         let has_raw = self.out.state.stack.iter().chain(&self.out.state.locals).any(|one| matches!(one, Type::New(..)));
         if self.held > 0 || self.level > 0 || has_raw && !self.maps() {
             return;

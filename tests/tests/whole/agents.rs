@@ -1,5 +1,5 @@
-//! Other agents beside cprof, at launch and later, before and after it: what they do goes on as without it, and what they add to the
-//! program's code is counted or not, as docs/exactness.md says.
+//! Other agents beside cprof, at launch and later, before and after it: what they do goes on as without it, and what they add to
+//! the program's code is counted or not, as docs/exactness.md says.
 
 use cprof_tests::attach::Running;
 use cprof_tests::guests::{Guests, Outcome, Step, ask};

@@ -1,4 +1,5 @@
-//! `cprof annotate` and `cprof histogram` on real runs: outcomes that follow from n, and sums that are the report's to the last unit.
+//! `cprof annotate` and `cprof histogram` on real runs: outcomes that follow from n, and sums that are the report's to the last
+//! unit.
 
 use cprof_tests::annotated::{cprof, json, list, number, reported, sums};
 use cprof_tests::evaluated::{self, Recording};

@@ -1,4 +1,5 @@
-//! The public Java API: application code compiled against `cprof-api.jar` steers its profile under the agent, and runs as well without.
+//! The public Java API: application code compiled against `cprof-api.jar` steers its profile under the agent, and runs as well
+//! without.
 
 use cprof_tests::jdk::{self, Jdk};
 use cprof_tests::run::{Ending, Report};

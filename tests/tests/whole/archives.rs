@@ -1,5 +1,5 @@
-//! JVMs that write an archive of their classes at their end, which HotSpot does not survive if an agent has changed these: they are not counted,
-//! and run as ever.
+//! JVMs that write an archive of their classes at their end, which HotSpot does not survive if an agent has changed these: they
+//! are not counted, and run as ever.
 
 use cprof_tests::attach::Running;
 use cprof_tests::run::{Bench, Ending};

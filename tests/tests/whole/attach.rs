@@ -1,4 +1,5 @@
-//! Attaching to a running JVM: after it, every context below the request method is counted as if the agent had been there from the start.
+//! Attaching to a running JVM: after it, every context below the request method is counted as if the agent had been there from
+//! the start.
 
 use cprof_tests::attach::{Answer, Running};
 use cprof_tests::run::{self, Bench, Report};
@@ -153,7 +154,8 @@ fn rounds_do_not_add_up() {
     }
 }
 
-/// A method that waits all the while is left in the recording after the one in which it was entered, and makes that one's context the thread's.
+/// A method that waits all the while is left in the recording after the one in which it was entered, and makes that one's context
+/// the thread's.
 #[test]
 fn methods_that_outlive_recordings_leave_nothing_of_them() {
     for bench in run::benches() {
@@ -174,7 +176,8 @@ fn methods_that_outlive_recordings_leave_nothing_of_them() {
     }
 }
 
-/// A program that defines a hidden class, whose initialiser takes `patience` milliseconds, or as long as it is told; attached to, and in the middle of it.
+/// A program that defines a hidden class, whose initialiser takes `patience` milliseconds, or as long as it is told; attached to,
+/// and in the middle of it.
 fn defining(bench: &Bench, directory: &Path, patience: u32) -> (Running, String) {
     let mut running = Running::start(bench.program(&["Hides"]), directory);
     let attach = format!("root=Hides.requested,out={}", directory.join("round.cprof").display());

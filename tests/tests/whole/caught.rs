@@ -1,4 +1,5 @@
-//! A snapshot is a moment of the program: whatever a thread is doing then, what is counted of it is what it has executed up to there.
+//! A snapshot is a moment of the program: whatever a thread is doing then, what is counted of it is what it has executed up to
+//! there.
 
 use cprof_tests::run::{Ending, Report};
 use cprof_tests::tree::Counts;

@@ -1,5 +1,5 @@
-//! The cycles and the method cache misses that cprof reports are those worked out from the oracle's trace: by context and by method, with
-//! one cache at a time (in the woven code) and five at once (from the log of lookups).
+//! The cycles and the method cache misses that cprof reports are those worked out from the oracle's trace: by context and by
+//! method, with one cache at a time (in the woven code) and five at once (from the log of lookups).
 
 use cprof_tests::caches::CACHES;
 use cprof_tests::evaluated::{self, difference};

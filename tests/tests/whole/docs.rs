@@ -1,8 +1,9 @@
 //! The commands in the documentation do what it says: every block fenced as `sh` is run, page by page.
 //!
-//! A page's blocks share one directory and run in order, with `cprof`, `java` and `javac` on the path and links to the folders of the repository that
-//! readers have. A block must succeed, or end with the code that its fence names: ```` ```sh exit=1 ````. Where it says 4711, that is the id of a JVM
-//! that the test starts: ```` ```sh server ```` with cprof in it, ```` ```sh attach ```` without, ```` ```sh killed ```` when the first has been killed. A block
+//! A page's blocks share one directory and run in order, with `cprof`, `java` and `javac` on the path and links to the folders of
+//! the repository that readers have. A block must succeed, or end with the code that its fence names: ```` ```sh exit=1 ````.
+//! Where it says 4711, that is the id of a JVM that the test starts: ```` ```sh server ```` with cprof in it, ```` ```sh attach
+//! ```` without, ```` ```sh killed ```` when the first has been killed. A block
 //! ```` ```sh repository ```` is run where the sources are, with the page's own `app.cprof`.
 //!
 //! A block fenced as `text` right behind one is what that prints on JDK 17: its lines must be among those printed, but for their numbers and
@@ -74,7 +75,8 @@ fn shape(line: &str) -> String {
     shape
 }
 
-/// The first of these lines that is not among those of the output. In another order they may be: what is dear depends on how long the names of folders are.
+/// The first of these lines that is not among those of the output. In another order they may be: what is dear depends on how long
+/// the names of folders are.
 fn missing<'l>(lines: &'l [String], output: &str) -> Option<&'l String> {
     let printed: HashSet<String> = output.lines().map(shape).collect();
     lines.iter().find(|line| !printed.contains(&shape(line)))

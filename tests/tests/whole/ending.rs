@@ -42,7 +42,8 @@ fn assert_only_the_profile(directory: &Path, out: &Path) {
     assert_eq!(files, [out]);
 }
 
-/// What a program prints that was started without two standard streams goes nowhere, and so not into the files that took their places.
+/// What a program prints that was started without two standard streams goes nowhere, and so not into the files that took their
+/// places.
 #[test]
 fn closed_standard_streams_take_no_files() {
     for bench in run::benches() {

@@ -1,5 +1,5 @@
-//! cprof's trees equal the oracle's: calls, exceptional exits and bytecodes of every context of every program, on every JDK, with and
-//! without the compilers.
+//! cprof's trees equal the oracle's: calls, exceptional exits and bytecodes of every context of every program, on every JDK, with
+//! and without the compilers.
 
 use cprof_tests::run::Mode;
 use cprof_tests::tree::Bound;

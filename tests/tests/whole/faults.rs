@@ -1,5 +1,5 @@
-//! Panics, errors and lack of memory at every point of the agent, one at a time: the program ends as it does without cprof, and the fault is
-//! told.
+//! Panics, errors and lack of memory at every point of the agent, one at a time: the program ends as it does without cprof, and
+//! the fault is told.
 
 use cprof_tests::attach::Running;
 use cprof_tests::faults::{self, Fault, Orders};
@@ -22,8 +22,8 @@ const HARMLESS: [&str; 1] = [
     "JVMTI Deallocate",
 ];
 
-/// A class is ready to run. In a JVM that has linked all its classes in rounds before, the first one comes while the agent leaves: the profile is
-/// written, and nothing is lost any more.
+/// A class is ready to run. In a JVM that has linked all its classes in rounds before, the first one comes while the agent
+/// leaves: the profile is written, and nothing is lost any more.
 const PREPARE: &str = "class prepare";
 
 /// A class is woven ahead of the VM.

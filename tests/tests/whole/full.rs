@@ -1,5 +1,5 @@
-//! Full file systems, each a small tmpfs that only the JVM of the test sees: the program does as it does elsewhere, the counts of its methods are
-//! the same, and what happened is said.
+//! Full file systems, each a small tmpfs that only the JVM of the test sees: the program does as it does elsewhere, the counts of
+//! its methods are the same, and what happened is said.
 
 use cprof_tests::attach::Running;
 use cprof_tests::faults::{self, Fault, Orders};

@@ -1,5 +1,5 @@
-//! Instructions as text are those of the real `javap -c -p`, line by line: of all programs here, of classes with everything that a
-//! class file may contain, and of some hundred classes of the JDK.
+//! Instructions as text are those of the real `javap -c -p`, line by line: of all programs here, of classes with everything that
+//! a class file may contain, and of some hundred classes of the JDK.
 
 use cprof_annotate::disassemble;
 use cprof_instrument::classfile::ClassFile;

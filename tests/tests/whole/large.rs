@@ -7,8 +7,8 @@ use std::fmt::Write;
 /// So many that javac needs no wide jumps, and the woven method does.
 const WAYS: u32 = 1400;
 
-/// A loop around [`WAYS`] comparisons, most of them too far from its end for a jump of 16 bits once they are counted; within a `try`, with a local that
-/// only it has, or a `synchronized`.
+/// A loop around [`WAYS`] comparisons, most of them too far from its end for a jump of 16 bits once they are counted; within a
+/// `try`, with a local that only it has, or a `synchronized`.
 fn far(name: &str, begin: &str, end: &str) -> String {
     let mut text =
         format!("class {name} {{\n static int f(int x) {{ return x & 7; }}\n static int far(int n) {{\n  int sum = 0;\n");

@@ -75,7 +75,8 @@ fn totals_are_exact_when_memory_is_at_its_limit() {
     }
 }
 
-/// An agent in Java has the JDK compute the module graph before the VM can call cprof, in more contexts than there is room for at first.
+/// An agent in Java has the JDK compute the module graph before the VM can call cprof, in more contexts than there is room for at
+/// first.
 #[test]
 fn there_is_room_before_the_vm_is_initialised() {
     for bench in run::benches() {
@@ -95,7 +96,8 @@ fn there_is_room_before_the_vm_is_initialised() {
     }
 }
 
-/// A class with a method that fits the class file and, woven, does not, and methods before and behind it; and a program that loads it in five loaders.
+/// A class with a method that fits the class file and, woven, does not, and methods before and behind it; and a program that
+/// loads it in five loaders.
 const TOO_LARGE: [(&str, &str, &str); 2] = [
     (
         "loaded/TooLarge.java",

@@ -1,4 +1,5 @@
-//! End-to-end tests: JVMs with the agent, and the `cprof` command on what they leave. One program, as each is linked with everything.
+//! End-to-end tests: JVMs with the agent, and the `cprof` command on what they leave. One program, as each is linked with
+//! everything.
 
 mod agents;
 mod annotate;

@@ -1,5 +1,5 @@
-//! The oracle itself: the closed-form counts in the programs' heads hold under it, and neither the compilers nor a second run change
-//! what it counts.
+//! The oracle itself: the closed-form counts in the programs' heads hold under it, and neither the compilers nor a second run
+//! change what it counts.
 
 use cprof_tests::{program, run};
 

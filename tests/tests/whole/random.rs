@@ -1,5 +1,5 @@
-//! Classes full of what javac does not write: every context of each is counted as the oracle counts it, from the start and in a JVM that cprof comes to,
-//! and cprof changes neither what they print nor what the verifier says.
+//! Classes full of what javac does not write: every context of each is counted as the oracle counts it, from the start and in a
+//! JVM that cprof comes to, and cprof changes neither what they print nor what the verifier says.
 
 use cprof_tests::attach::Running;
 use cprof_tests::compare::{self, Outcome};
@@ -53,8 +53,8 @@ fn with_classes(benches: &[Bench], directory: &Path) -> Vec<Bench> {
     benches.iter().map(|bench| Bench { built: built(bench), ..bench.clone() }).collect()
 }
 
-/// Compares the classes of some seeds. Where anything differs they are kept, those of each seed by itself if it differs then, too: where a JVM ends, the
-/// seeds behind are not run.
+/// Compares the classes of some seeds. Where anything differs they are kept, those of each seed by itself if it differs then,
+/// too: where a JVM ends, the seeds behind are not run.
 fn compare(benches: &[Bench], seeds: &[u64]) -> Outcome {
     let directory = build::fresh(&format!("random-{}-{}", seeds[0], seeds.len()));
     println!("seeds {seeds:?}, classes in {}", directory.display());
@@ -82,7 +82,8 @@ const HALTED_MODES: &[&Mode] = &[
     &Mode { name: "recursion=fold", flags: &["-Xint"], options: ",recursion=fold", bound: Bound::Recursion },
 ];
 
-/// At which call of `RandomRun.odd`: by the thread itself if the number is odd, by another one, which it waits for, if it is even.
+/// At which call of `RandomRun.odd`: by the thread itself if the number is odd, by another one, which it waits for, if it is
+/// even.
 const HALTS: [u32; 2] = [24, 71];
 
 /// How the JVM ends then.
@@ -111,8 +112,9 @@ fn active_frames_of_random_classes_count_for_what_they_have_executed() {
     outcomes.into_iter().fold(Outcome::default(), Outcome::and).assert();
 }
 
-/// Which of each seed's methods are roots (`measured` without any) and which classes are left out, by the ends of their names; further options, and what they make of
-/// the tree. Where a class is left out, so are those with constructors that call its own: what catches their exceptions must be woven.
+/// Which of each seed's methods are roots (`measured` without any) and which classes are left out, by the ends of their names;
+/// further options, and what they make of the tree. Where a class is left out, so are those with constructors that call its own:
+/// what catches their exceptions must be woven.
 const PARTS: &[(&[&str], &[&str], &str, Bound)] = &[
     (&[], &["A", "B"], ",bba=precise", Bound::None),
     (&[], &["A", "B", "F"], ",recursion=fold", Bound::Recursion),
@@ -176,7 +178,8 @@ impl<'t> Turns<'t> {
         Turns { running: Running::start(java, directory), names }
     }
 
-    /// Before cprof comes half of the classes have run; of the others some are verified, as their subclasses were, and none is initialised.
+    /// Before cprof comes half of the classes have run; of the others some are verified, as their subclasses were, and none is
+    /// initialised.
     fn before(&mut self) -> Vec<String> {
         let half = &self.names[..self.names.len() / 2];
         half.iter().map(|name| self.running.ask(name)).collect()
@@ -197,8 +200,8 @@ impl<'t> Turns<'t> {
     }
 }
 
-/// Comes to a JVM, leaves it, comes again with other options, and leaves. The second time is compared with nothing, as no launch has such a past, but
-/// it counts the same calls. What HotSpot links again after attaching is not among the classes' code.
+/// Comes to a JVM, leaves it, comes again with other options, and leaves. The second time is compared with nothing, as no launch
+/// has such a past, but it counts the same calls. What HotSpot links again after attaching is not among the classes' code.
 #[test]
 fn random_classes_are_counted_in_a_jvm_that_runs_as_in_one_that_was_started_with_cprof() {
     let seeds = seeds();

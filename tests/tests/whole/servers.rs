@@ -122,7 +122,8 @@ fn a_database_under_load_counts_every_query_and_fails_none() {
     attached_under_load(Server::Database);
 }
 
-/// Requests before anything is compared: what is done once is done by then, and anew after attaching, when call sites are linked again.
+/// Requests before anything is compared: what is done once is done by then, and anew after attaching, when call sites are linked
+/// again.
 const WARM: u64 = 400;
 /// Requests that are compared.
 const COMPARED: u64 = 100;
@@ -173,7 +174,8 @@ fn counts_as_at_launch(server: Server, bench: &Bench) {
 #[test]
 #[ignore = "needs jars from Maven Central; scripts/test runs it where scripts/jars can fetch them"]
 fn requests_count_as_at_launch() {
-    // Not the database: it looks expressions up by their identity hash codes, in tables whose order depends on what was asked before.
+    // Not the database: it looks expressions up by their identity hash codes, in tables whose order depends on what was asked
+    // before.
     let server = Server::Tomcat;
     server.benches().iter().for_each(|bench| counts_as_at_launch(server, bench));
 }

@@ -1,4 +1,5 @@
-//! The agent comes and leaves, over and over, in a program whose threads and classes do so too: totals are exact, and nothing grows.
+//! The agent comes and leaves, over and over, in a program whose threads and classes do so too: totals are exact, and nothing
+//! grows.
 
 use cprof_tests::attach::{Answer, Running};
 use cprof_tests::run::{Bench, Report};
@@ -7,7 +8,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Of tests/programs/Soak.java: threads of a round, and calls of `tick` in each of them and in the class that is loaded for the round.
+/// Of tests/programs/Soak.java: threads of a round, and calls of `tick` in each of them and in the class that is loaded for the
+/// round.
 const THREADS: u64 = 20;
 const TICKS: u64 = 50;
 /// Rounds of the program between attaching and detaching.
@@ -40,8 +42,8 @@ impl Size {
         }
     }
 
-    /// More than twice that, more than comes and goes by itself, and more than the metaspace that each round of attaching is known to leave
-    /// behind (docs/attach-design.md).
+    /// More than twice that, more than comes and goes by itself, and more than the metaspace that each round of attaching is
+    /// known to leave behind (docs/attach-design.md).
     fn has_outgrown(self, early: Size, rounds: u64) -> bool {
         const FRAGMENTS_KB: u64 = 400;
         self.memory_kb > 2 * early.memory_kb + FRAGMENTS_KB * rounds

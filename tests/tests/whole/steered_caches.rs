@@ -1,5 +1,5 @@
-//! A program that pauses counting and takes snapshots, while method caches are simulated: what ran in a pause changes the caches, but
-//! neither its misses nor its cycles are in the profile, and a snapshot has those up to it.
+//! A program that pauses counting and takes snapshots, while method caches are simulated: what ran in a pause changes the caches,
+//! but neither its misses nor its cycles are in the profile, and a snapshot has those up to it.
 
 use cprof_tests::caches::CACHES;
 use cprof_tests::evaluated::{Recording, difference};

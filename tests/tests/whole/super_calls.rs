@@ -1,5 +1,5 @@
-//! Contexts after a constructor has failed inside `super(...)` or `this(...)`, where woven code has no handler, when the exception is caught by code
-//! that is not woven.
+//! Contexts after a constructor has failed inside `super(...)` or `this(...)`, where woven code has no handler, when the
+//! exception is caught by code that is not woven.
 
 use cprof_tests::run::{Ending, Report};
 use cprof_tests::{OrFail, build, run};

@@ -1,5 +1,5 @@
-//! In a real terminal, by tmux: `cprof top` at 80 and 200 columns, with and without colour, and its keys (`tests/live.rs` has it without
-//! one); the colours of what prints and ends.
+//! In a real terminal, by tmux: `cprof top` at 80 and 200 columns, with and without colour, and its keys (`tests/live.rs` has it
+//! without one); the colours of what prints and ends.
 
 use cprof_tests::live::{Workers, cprof, recording};
 use cprof_tests::{OrFail, build, is_without, jdk, run};

@@ -96,8 +96,8 @@ fn what_others_put_in_shared_directories_is_neither_followed_nor_believed() {
     assert!(refused.code == 1 && refused.stderr.contains("is not the JVM's socket: it is no socket"), "{}", refused.stderr);
     drop((listener, socket));
 
-    // A link in the place of the file that wakes the JVM: what it leads to is not made. (The JVM does not take it for that file either, and is not
-    // disturbed.)
+    // A link in the place of the file that wakes the JVM: what it leads to is not made. (The JVM does not take it for that file
+    // either, and is not disturbed.)
     let victim = directory.join("victim");
     let trigger = Trick(PathBuf::from(format!("/tmp/.attach_pid{pid}")));
     symlink(&victim, &trigger.0).or_fail("making a link");

@@ -22,8 +22,8 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Shows lines, made for so many columns and rows. Each is written over the last and all of them go out at once, as standard output
-    /// would pass them on in pieces of a kilobyte: nothing flickers, and nobody sees one half of two pictures.
+    /// Shows lines, made for so many columns and rows. Each is written over the last and all of them go out at once, as standard
+    /// output would pass them on in pieces of a kilobyte: nothing flickers, and nobody sees one half of two pictures.
     pub fn show(&mut self, lines: impl FnOnce(usize, usize) -> Vec<String>) -> io::Result<()> {
         // Some terminals do not know their size: those of serial lines, of `script`.
         let (width, height) = match size()? {

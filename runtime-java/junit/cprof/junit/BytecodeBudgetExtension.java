@@ -9,8 +9,8 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.opentest4j.TestAbortedException;
 
 /**
- * Checks {@link BytecodeBudget}. What is compared is the count of the test method's own calls, before and after: neither JUnit's code
- * nor this extension's is in it, nor are tests that run beside it.
+ * Checks {@link BytecodeBudget}. What is compared is the count of the test method's own calls, before and after: neither JUnit's
+ * code nor this extension's is in it, nor are tests that run beside it.
  */
 public final class BytecodeBudgetExtension implements BeforeTestExecutionCallback, AfterTestExecutionCallback {
     private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(BytecodeBudgetExtension.class);

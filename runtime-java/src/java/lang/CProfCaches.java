@@ -9,9 +9,9 @@ import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.Hidden;
 
 /**
- * Method caches. A method is looked up when it is entered, and when a call that it made returns normally. One FIFO cache per thread
- * is simulated here and now; of any others the lookups are logged, for the agent to simulate in batches. Nodes are given by their
- * addresses here, not by their handles.
+ * Method caches. A method is looked up when it is entered, and when a call that it made returns normally. One FIFO cache per
+ * thread is simulated here and now; of any others the lookups are logged, for the agent to simulate in batches. Nodes are given
+ * by their addresses here, not by their handles.
  *
  * <p>One FIFO cache of N blocks: a thread counts the blocks it has ever loaded, and the next one's number is compared with the
  * method's limit. A method loaded from block b on loses its first block when b + N is written (Binder et al. 2009, Figure 3,

@@ -18,7 +18,8 @@ final class CProfMemory {
     /**
      * Address of that many zeroed bytes in the tree's chunk; they are taken when the caller advances ROOT_FREE. 0: no room.
      *
-     * <p>Beyond the limits, chunks are for what no count can do without ({@code overflow}): contexts as before would fill them in no time.
+     * <p>Beyond the limits, chunks are for what no count can do without ({@code overflow}): contexts as before would fill them in
+     * no time.
      */
     @Hidden static long room(Unsafe u, long r, long size, boolean overflow) {
         boolean usable = overflow || !isFull(u);

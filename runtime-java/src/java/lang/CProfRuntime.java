@@ -17,13 +17,14 @@ import jdk.internal.vm.annotation.Stable;
  *
  * <p>Rules of these classes, each with its reason:
  * <ul>
- * <li>They call each other, and native methods and intrinsics without a Java body, only: any other Java method is woven too and would
- * call back ({@code Unsafe.getInt(long)} has a body, {@code getInt(Object, long)} has none).
- * <li>No class initialisers: woven code runs before {@code Unsafe} can be initialised. Until {@link #start} a field is tested, no more.
+ * <li>They call each other, and native methods and intrinsics without a Java body, only: any other Java method is woven too and
+ * would call back ({@code Unsafe.getInt(long)} has a body, {@code getInt(Object, long)} has none).
+ * <li>No class initialisers: woven code runs before {@code Unsafe} can be initialised. Until {@link #start} a field is tested, no
+ * more.
  * <li>Any call may throw StackOverflowError. An object is filled first, then its first word is written, then it is reached from
  * an index, a slot, a thread; what was interrupted half way is invisible and its memory is taken again.
- * <li>What woven code calls calls little itself. Each level costs the interpreter a frame, C1 profiling code, and both compilers time, at
- * hundreds of thousands of places.
+ * <li>What woven code calls calls little itself. Each level costs the interpreter a frame, C1 profiling code, and both compilers
+ * time, at hundreds of thousands of places.
  * <li>{@code @Hidden} keeps them out of the program's stack traces.
  * </ul>
  */
@@ -124,8 +125,9 @@ public final class CProfRuntime {
     }
 
     /**
-     * No handler may be around a constructor's call of {@code super(...)} or {@code this(...)}. Whom the exception passes there is left here, by the
-     * last that can. If the call was another, a {@code new} say, its frame has a handler, which publishes what is right before anybody asks.
+     * No handler may be around a constructor's call of {@code super(...)} or {@code this(...)}. Whom the exception passes there
+     * is left here, by the last that can. If the call was another, a {@code new} say, its frame has a handler, which publishes
+     * what is right before anybody asks.
      */
     @Hidden public static void unwindConstructor(long n, long p, int where) {
         if (!on) return;
@@ -204,8 +206,8 @@ public final class CProfRuntime {
 
     /** Called by the agent in a running JVM, each time it attaches. Counting is off: the agent switches it on when all is woven. */
     private static void attach(String library) {
-        // By name the JVM looks for native methods of the boot loader's classes in libraries that such classes loaded; what an agent
-        // registers instead, the JVM announces on the program's standard output (jni.cpp, RegisterNatives).
+        // By name the JVM looks for native methods of the boot loader's classes in libraries that such classes loaded; what an
+        // agent registers instead, the JVM announces on the program's standard output (jni.cpp, RegisterNatives).
         System.load(library);
         Unsafe u = Unsafe.getUnsafe();
         tid = u.objectFieldOffset(Thread.class, "tid");
@@ -320,8 +322,8 @@ public final class CProfRuntime {
     }
 
     /**
-     * Called by the agent, on a muted thread, before the program's first class is loaded: the JVM remembers that the JDK's own loaders find this
-     * class, so that classes of theirs can name it and no loader is asked while it counts.
+     * Called by the agent, on a muted thread, before the program's first class is loaded: the JVM remembers that the JDK's own
+     * loaders find this class, so that classes of theirs can name it and no loader is asked while it counts.
      */
     private static void introduce() throws ClassNotFoundException {
         introduceTo(ClassLoader.getBuiltinPlatformClassLoader());
@@ -348,8 +350,9 @@ public final class CProfRuntime {
     }
 
     /**
-     * Keeps the methods of Object, which every class inherits, out of reflection, by the JDK's own means for its secrets. Not the private
-     * fields of Thread: the JDK goes through the fields registered so far when it registers more, and those bytecodes are counted.
+     * Keeps the methods of Object, which every class inherits, out of reflection, by the JDK's own means for its secrets. Not the
+     * private fields of Thread: the JDK goes through the fields registered so far when it registers more, and those bytecodes are
+     * counted.
      */
     private static void hide() {
         // In full, and no strings put together: that would boot java.lang.invoke, a third of a small program's start.
@@ -395,8 +398,8 @@ public final class CProfRuntime {
     }
 
     /**
-     * As {@link CProfTree#depart}, wherever the stack ends. A stack overflow leaves no room to call anything, so this is inlined and what
-     * {@code depart} cannot do is noted in the root, in as little code as can be, for it is in every method.
+     * As {@link CProfTree#depart}, wherever the stack ends. A stack overflow leaves no room to call anything, so this is inlined
+     * and what {@code depart} cannot do is noted in the root, in as little code as can be, for it is in every method.
      */
     @ForceInline @Hidden private static void departed(long n, int where) {
         try {

@@ -11,12 +11,12 @@ import jdk.internal.vm.annotation.Hidden;
 
 /**
  * Where a thread's context is. At launch: in fields that the agent adds to Thread. A running JVM allows no new fields (JVMTI,
- * RetransformClasses), so there it is in a slot of a table outside the heap, found by the thread's id: at the place of the id's low bits,
- * or close behind it when a thread with an id some million away has that. A thread gives its slot back when it ends.
+ * RetransformClasses), so there it is in a slot of a table outside the heap, found by the thread's id: at the place of the id's
+ * low bits, or close behind it when a thread with an id some million away has that. A thread gives its slot back when it ends.
  *
- * <p>A slot: the id of the thread that has it (0: free), and what are the fields otherwise. Behind the table are two more, for a thread
- * that has none, before its first call, say, or after its last: what it reads is the node that is current before counting is on, and what it
- * writes nobody reads.
+ * <p>A slot: the id of the thread that has it (0: free), and what are the fields otherwise. Behind the table are two more, for a
+ * thread that has none, before its first call, say, or after its last: what it reads is the node that is current before counting
+ * is on, and what it writes nobody reads.
  */
 final class CProfSlots {
     private static final int NONE = SLOT_COUNT, NONE_WRITTEN = SLOT_COUNT + 1;
@@ -55,8 +55,8 @@ final class CProfSlots {
     }
 
     /**
-     * Whether a node is of a recording that has ended: of a frame that was entered then and is still active. Its memory can be read and
-     * written, but is nobody's.
+     * Whether a node is of a recording that has ended: of a frame that was entered then and is still active. Its memory can be
+     * read and written, but is nobody's.
      */
     @ForceInline @Hidden static boolean stale(long n) {
         return attached == 2 && (n < BASE || n >= END);

@@ -38,8 +38,8 @@ final class CProfThreads {
     }
 
     /**
-     * Whether this is a virtual thread that has run to its end. Continuation.run calls woven methods before the carrier is the current
-     * thread again, and nothing would give a tree back that was leased there.
+     * Whether this is a virtual thread that has run to its end. Continuation.run calls woven methods before the carrier is the
+     * current thread again, and nothing would give a tree back that was leased there.
      */
     @Hidden private static boolean ended(Unsafe u, Thread t) {
         if (!(t instanceof VirtualThread)) return false;

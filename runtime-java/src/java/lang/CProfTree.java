@@ -75,8 +75,8 @@ final class CProfTree {
     }
 
     /**
-     * Puts a child into its first slot; what was there moves to its other slot, and what was there to the index, or to its own other slot if
-     * that is free: a child for which a slot is free is in no index.
+     * Puts a child into its first slot; what was there moves to its other slot, and what was there to the index, or to its own
+     * other slot if that is free: a child for which a slot is free is in no index.
      */
     @Hidden private static void promote(Unsafe u, long r, long p, long c, long first) {
         int before = u.getInt(null, first);
@@ -123,7 +123,8 @@ final class CProfTree {
         if (depth != 0 && deep(u, parent)) parent = parent(u, parent);
         long c = find(u, r, parent, mid, site);
         if (c != 0) return c;
-        // What ran outside the roots is in no report: it needs a node per method to know that it is outside, and no limit holds for it.
+        // What ran outside the roots is in no report: it needs a node per method to know that it is outside, and no limit holds
+        // for it.
         if (isOutsideMarker(u, parent)) {
             c = make(u, r, parent, mid, site, true, true);
             return c != 0 ? c : lost(u);
@@ -155,8 +156,8 @@ final class CProfTree {
     }
 
     /**
-     * Whether a frame's calls are below its node, so that its call sites are theirs. Where they are below its caller's, for it is as deep as can be, they keep the
-     * site at which that one has called it, and outside of the roots none.
+     * Whether a frame's calls are below its node, so that its call sites are theirs. Where they are below its caller's, for it is
+     * as deep as can be, they keep the site at which that one has called it, and outside of the roots none.
      */
     @Hidden static boolean isCaller(long n) {
         if (n == JUNK_NODE || CProfSlots.stale(n)) return true;
@@ -166,8 +167,9 @@ final class CProfTree {
     }
 
     /**
-     * With recursion=fold: a frame of node {@code n} that {@code p} called is left. If another frame has that node, it is amid a call, in which more methods may be
-     * called: where a class is initialised first, say. Its call site is that of the context by which it led to {@code p}; if it called without one between, it is not known.
+     * With recursion=fold: a frame of node {@code n} that {@code p} called is left. If another frame has that node, it is amid a
+     * call, in which more methods may be called: where a class is initialised first, say. Its call site is that of the context by
+     * which it led to {@code p}; if it called without one between, it is not known.
      */
     @Hidden static void goOn(long n, long p) {
         if (n == JUNK_NODE || CProfSlots.stale(n) || p == EARLY_NODE || p == JUNK_NODE || CProfSlots.stale(p)) return;
@@ -308,8 +310,9 @@ final class CProfTree {
     }
 
     /**
-     * The node of the first caller above {@code p}, or {@code p}, that an exception can find in place when it leaves the constructor {@code n} that
-     * {@code p} called. Where contexts are folded, or began with another call, callers are not known: then it is {@code p}.
+     * The node of the first caller above {@code p}, or {@code p}, that an exception can find in place when it leaves the
+     * constructor {@code n} that {@code p} called. Where contexts are folded, or began with another call, callers are not known:
+     * then it is {@code p}.
      */
     @DontInline @Hidden static long above(long n, long p) {
         if (n == JUNK_NODE || CProfSlots.stale(n) || fold == 2 || depth != 0) return p;
@@ -348,7 +351,8 @@ final class CProfTree {
     @Hidden static void settle(Unsafe u, long r) {
         for (int used = u.getInt(null, r + ROOT_PENDING_USED); used > 0;) {
             used--;
-            // Before it is entered: in the interpreter, the stack may end at any call, this one too, and it would be entered once more.
+            // Before it is entered: in the interpreter, the stack may end at any call, this one too, and it would be entered once
+            // more.
             u.putInt(null, r + ROOT_PENDING_USED, used);
             try {
                 if (used >= PENDING_COUNT) {

@@ -82,7 +82,8 @@ impl Drawer {
         }
     }
 
-    /// In the metrics of which reports have the numbers of contexts with callees. What stacks look like does not depend on the metric.
+    /// In the metrics of which reports have the numbers of contexts with callees. What stacks look like does not depend on the
+    /// metric.
     fn draws_what_a_report_says(self, root: &str) {
         let javac = &*JAVAC;
         let report = javac.ask(&["--root", root, "--tree"]);

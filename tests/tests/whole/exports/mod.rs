@@ -1,4 +1,5 @@
-//! `cprof export` of javac, read by the tools that the formats are for: their totals are those of `cprof report`, method by method.
+//! `cprof export` of javac, read by the tools that the formats are for: their totals are those of `cprof report`, method by
+//! method.
 //!
 //! Ignored, because the tools may not be there; scripts/test runs those whose tool is, and says which are not.
 
