@@ -130,17 +130,6 @@ impl Tree {
         out
     }
 
-    /// Without the contexts of methods that are left out, whose callees stand below their callers.
-    pub fn woven(&self, left_out: impl Fn(&str) -> bool) -> Tree {
-        let mut out = Tree::default();
-        let mut place = vec![0; self.nodes.len()];
-        for (i, node) in self.nodes.iter().enumerate().skip(1) {
-            let (parent, method) = (place[node.parent], &self.names[node.name]);
-            place[i] = if left_out(method) { parent } else { out.add(parent, method, node.counts) };
-        }
-        out
-    }
-
     /// With the contexts that there are when some are folded.
     pub fn bounded(&self, bound: Bound) -> Tree {
         let mut out = Tree::default();

@@ -33,7 +33,6 @@ struct Table {
 }
 
 /// The method around the frames.
-#[derive(Clone, Copy)]
 pub(super) struct Around<'f, 'a> {
     pub(super) class: &'f ClassFile<'a>,
     pub(super) method: &'f Method<'a>,
@@ -144,8 +143,7 @@ impl<'a> Frames<'a> {
     ) -> Result<usize, Error> {
         let Frames { table, frame } = self;
         let bci = entry.bci as usize;
-        let keeps_this = around.layout.keeps_this();
-        if keeps_this {
+        if around.layout.keeps_this() {
             table.kept = kept(&frame.locals);
         }
         let mut change = entry.change;
