@@ -155,14 +155,16 @@ impl Tree {
         out
     }
 
-    /// The methods that are called anywhere below some.
-    pub fn below_any(&self, these: impl Fn(&str) -> bool) -> HashSet<&str> {
+    /// The methods that are called, but for those that are called anywhere below some.
+    pub fn called(&self, outside: impl Fn(&str) -> bool) -> HashSet<&str> {
         let name = |node: usize| self.names[self.nodes[node].name].as_str();
         let mut below = vec![false; self.nodes.len()];
         for (i, node) in self.nodes.iter().enumerate().skip(1).filter(|(_, node)| node.parent != 0) {
-            below[i] = below[node.parent] || these(name(node.parent));
+            below[i] = below[node.parent] || outside(name(node.parent));
         }
-        (1..self.nodes.len()).filter(|&i| below[i]).map(name).collect()
+        let mut names: HashSet<&str> = (1..self.nodes.len()).map(name).collect();
+        (1..self.nodes.len()).filter(|&i| below[i]).for_each(|i| _ = names.remove(name(i)));
+        names
     }
 
     /// Without some methods and what is below them.
