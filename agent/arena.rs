@@ -320,17 +320,27 @@ impl Arena {
     /// Whether a virtual thread has a tree now.
     pub fn has_virtual_threads(&self) -> bool {
         const LEASED_TO_VIRTUAL: u32 = lessees::LEASED | lessees::VIRTUAL_THREADS;
-        let mut root = Memory::u32(self, header::TREES).unwrap_or(0);
-        let mut left = Memory::u32(self, header::TREE_COUNT).unwrap_or(0);
-        while root != 0 && left != 0 {
-            let at = u64::from(root) * abi::UNIT;
-            if Memory::u32(self, at + abi::root::FLAGS).unwrap_or(0) & LEASED_TO_VIRTUAL == LEASED_TO_VIRTUAL {
-                return true;
-            }
-            root = Memory::u32(self, at + abi::root::NEXT).unwrap_or(0);
-            left -= 1;
-        }
-        false
+        self.trees().any(|root| self.lessees(root) & LEASED_TO_VIRTUAL == LEASED_TO_VIRTUAL)
+    }
+
+    /// The trees that no thread has: the address of the root, and of where the log of the last thread ends.
+    pub fn returned_logs(&self) -> impl Iterator<Item = (u64, u64)> {
+        let returned = self.trees().filter(|&root| self.lessees(root) & lessees::LEASED == 0);
+        returned.filter_map(|root| Some((self.base() + root, Memory::u64(self, root + abi::root::CACHE)?)))
+    }
+
+    /// Where the roots of all trees are.
+    fn trees(&self) -> impl Iterator<Item = u64> {
+        let at = |root: u32| u64::from(root) * abi::UNIT;
+        let first = Memory::u32(self, header::TREES);
+        let all = std::iter::successors(first, move |&root| Memory::u32(self, at(root) + abi::root::NEXT));
+        let count = Memory::u32(self, header::TREE_COUNT).unwrap_or(0);
+        all.take_while(|&root| root != 0).take(count as usize).map(at)
+    }
+
+    /// Bits of [`lessees`].
+    fn lessees(&self, root: u64) -> u32 {
+        Memory::u32(self, root + abi::root::FLAGS).unwrap_or(0)
     }
 }
 

@@ -221,7 +221,7 @@ impl Agent {
         }
     }
 
-    /// Simulates what threads have logged and not simulated themselves.
+    /// Simulates what threads have logged and not simulated themselves; also those that ended before they could call the agent.
     fn drain(&self, jni: Jni, stopped: &Stopped, caches: &Caches) {
         for &thread in stopped.threads() {
             let word = |word| self.contexts.get(jni, thread, word).unwrap_or(0);
@@ -231,6 +231,16 @@ impl Agent {
                 let _ = caches.drain(root, word(Word::Cache));
             }
         }
+        for (root, end) in self.arena.returned_logs() {
+            let _ = caches.drain(root, end);
+        }
+    }
+
+    /// The current thread counts where it did before the runtime muted it, for the native method to be looked up.
+    pub fn unmute(&self, jni: Jni, node: i64) {
+        let Ok(thread) = self.jvmti.current_thread() else { return };
+        // Without it the thread's frames are looked for from the root.
+        let _ = self.contexts.set(jni, thread, Word::Node, self.contexts.origin().wrapping_add(node as u64));
     }
 
     /// Begins a stretch that is left out.

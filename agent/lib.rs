@@ -402,11 +402,17 @@ pub extern "C" fn Java_java_lang_CProfRuntime_simulate0(_env: *mut JNIEnv, _clas
 /// # Safety
 /// Called by the VM as a native method.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(env: *mut JNIEnv, _class: jclass, path: jstring) -> jboolean {
+pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(
+    env: *mut JNIEnv,
+    _class: jclass,
+    path: jstring,
+    node: jlong,
+) -> jboolean {
     guard(|| {
         // SAFETY: env is this call's.
         let jni = unsafe { Jni::new(env) }?;
         let agent = Agent::get()?;
+        agent.unmute(jni, node);
         let Some(path) = jni.string(path) else {
             message("no snapshot: its file's name cannot be read");
             return None;
@@ -428,11 +434,17 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(env: *mut JNIEnv,
 /// # Safety
 /// Called by the VM as a native method.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn Java_java_lang_CProfRuntime_bytecodes0(env: *mut JNIEnv, _class: jclass, method: jstring) -> jlong {
+pub unsafe extern "C" fn Java_java_lang_CProfRuntime_bytecodes0(
+    env: *mut JNIEnv,
+    _class: jclass,
+    method: jstring,
+    node: jlong,
+) -> jlong {
     guard(|| {
         // SAFETY: env is this call's.
         let jni = unsafe { Jni::new(env) }?;
         let agent = Agent::get()?;
+        agent.unmute(jni, node);
         let Some(method) = jni.string(method) else {
             message("no bytecodes: the method's name cannot be read");
             return None;
@@ -465,9 +477,14 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_hook0(env: *mut JNIEnv, _cl
 /// # Safety
 /// Called by the VM as a native method.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn Java_java_lang_CProfRuntime_pause0(env: *mut JNIEnv, _class: jclass) {
-    // SAFETY: env is this call's.
-    guard(|| unsafe { Jni::new(env) }.and_then(|jni| Agent::get()?.pause(jni)));
+pub unsafe extern "C" fn Java_java_lang_CProfRuntime_pause0(env: *mut JNIEnv, _class: jclass, node: jlong) {
+    guard(|| {
+        // SAFETY: env is this call's.
+        let jni = unsafe { Jni::new(env) }?;
+        let agent = Agent::get()?;
+        agent.unmute(jni, node);
+        agent.pause(jni)
+    });
 }
 
 /// `CProfRuntime.resume0`.
@@ -475,7 +492,12 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_pause0(env: *mut JNIEnv, _c
 /// # Safety
 /// Called by the VM as a native method.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn Java_java_lang_CProfRuntime_resume0(env: *mut JNIEnv, _class: jclass) {
-    // SAFETY: env is this call's.
-    guard(|| unsafe { Jni::new(env) }.and_then(|jni| Agent::get()?.resume(jni)));
+pub unsafe extern "C" fn Java_java_lang_CProfRuntime_resume0(env: *mut JNIEnv, _class: jclass, node: jlong) {
+    guard(|| {
+        // SAFETY: env is this call's.
+        let jni = unsafe { Jni::new(env) }?;
+        let agent = Agent::get()?;
+        agent.unmute(jni, node);
+        agent.resume(jni)
+    });
 }

@@ -110,6 +110,11 @@ pub struct ClassPolicy<'a> {
 }
 
 impl ClassPolicy<'_> {
+    /// The user's patterns select the class, from here on.
+    pub fn select(&mut self) {
+        self.selected = true;
+    }
+
     /// What to do with a method, or why it must stay as it is.
     pub fn treat(&self, class: &ClassFile<'_>, method: &Method<'_>) -> Result<Treatment, &'static str> {
         let is = |m: &str| m.as_bytes() == method.name || m == "*";

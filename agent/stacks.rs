@@ -339,7 +339,7 @@ impl<'a> Frames<'a> {
         let Some((entry, id)) = self.known(frame.method) else { return Place::Nowhere };
         let (agent, log) = (self.agent, self.log);
         let methods = self.woven.entry(entry).or_insert_with(|| {
-            let woven = log.classes.get(entry as usize).and_then(|class| agent.classes.maps(class));
+            let woven = log.classes.get(entry as usize).and_then(|class| agent.classes.maps(entry, class));
             woven.into_iter().flat_map(|w| w.methods).map(|m| (m.id, m)).collect()
         });
         let (Some(woven), Ok(position)) = (methods.get(&id), u32::try_from(frame.location)) else { return Place::Nowhere };

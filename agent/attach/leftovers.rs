@@ -7,6 +7,7 @@ use crate::jvmti::{Jvmti, MethodId};
 use crate::lock;
 use cprof_instrument::Level;
 use cprof_instrument::abi::MethodEntry;
+use cprof_instrument::weave;
 use jni_sys::jobject;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -54,15 +55,21 @@ impl Lastings {
     }
 }
 
-/// The options that woven code differs by, and that do not show in what it counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What woven code differs by.
+#[derive(Debug, Clone)]
 pub struct WovenFor {
-    /// `sites=on`
-    pub sites: bool,
-    /// Method caches are simulated.
-    pub caches: bool,
+    /// How it was woven.
+    pub options: weave::Options,
     /// The patterns of `root=`, `include=` and `exclude=`.
     pub patterns: Arc<[Vec<String>; 3]>,
+}
+
+impl WovenFor {
+    /// Whether two differ in what does not show in what is counted.
+    pub fn differs(&self, other: &WovenFor) -> bool {
+        let hidden = |w: &WovenFor| (w.options.sites, w.options.caches);
+        hidden(self) != hidden(other) || self.patterns != other.patterns
+    }
 }
 
 // SAFETY: a weak global reference may be used from any thread (JNI specification, "Global and Local References").

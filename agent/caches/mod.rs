@@ -112,10 +112,10 @@ impl Caches {
                     play(core, &mut view, events, !tree.begun, true);
                 }
             }
-            tree.begun = true;
+            (tree.begun, tree.done) = (true, end - start);
         }
-        tree.done = if owner { 0 } else { end - start };
         if owner {
+            tree.done = 0;
             view.set_u32(root + root::LOG_DONE, 1);
         }
         Some(())

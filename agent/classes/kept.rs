@@ -72,7 +72,7 @@ impl Classes {
         let records = self.log.records();
         let log = Log::read(&records);
         let logged = log.classes.get(entry as usize)?;
-        if self.maps(logged)?.bytes != class.bytes {
+        if self.maps(entry, logged)?.bytes != class.bytes {
             return None;
         }
         leftovers::remember(class.bytes, logged.bytes);

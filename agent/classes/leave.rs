@@ -54,10 +54,11 @@ impl Classes {
         }));
         known.ids.push(ids);
         drop(known);
+        lock(&self.adopted).insert(entry, left.woven_for.options);
         if !entered {
             self.not_covered(&left.name, "it is of an earlier attach, and the method table had no room for it");
         }
-        if left.woven_for != self.woven_for {
+        if left.woven_for.differs(&self.woven_for) {
             let reason = "it stays woven for an earlier attach with other options: sites=, cache=, root=, include= and exclude= are for it as they \
                           were then";
             self.not_covered(&left.name, reason);

@@ -27,6 +27,7 @@ use kept::{Comes, Kept};
 use known::Known;
 use loaders::{APP_LOADER, Loaders, PLATFORM_LOADER};
 use prepare::{Prepared, changed};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -53,7 +54,6 @@ pub struct Classes {
     log: Arc<ClassLog>,
     policy: Policy,
     woven_for: WovenFor,
-    options: weave::Options,
     deterministic: bool,
     /// In a running JVM: which loaders find the runtime class.
     sight: Option<Sight>,
@@ -70,6 +70,8 @@ pub struct Classes {
     gaps: Mutex<BTreeSet<(String, String)>>,
     /// In a running JVM: the classes that stay woven when the agent leaves.
     lasting: Mutex<Lastings>,
+    /// Those of them that are of an earlier attach: how they were woven.
+    adopted: Mutex<FxHashMap<EntryId, weave::Options>>,
     /// Those to which another agent gave woven code.
     kept: Mutex<Kept>,
     defining: AtomicUsize,
@@ -132,16 +134,14 @@ impl Classes {
             log,
             policy,
             woven_for: WovenFor {
-                sites: options.sites,
-                caches: !options.caches.is_empty(),
+                options: weave::Options {
+                    level,
+                    sites: options.sites,
+                    caches: !options.caches.is_empty(),
+                    inherited_calls: false,
+                    maps: false,
+                },
                 patterns: Arc::new([options.roots.clone(), options.include.clone(), options.exclude.clone()]),
-            },
-            options: weave::Options {
-                level,
-                sites: options.sites,
-                caches: !options.caches.is_empty(),
-                inherited_calls: false,
-                maps: false,
             },
             deterministic: options.deterministic,
             sight,
@@ -153,6 +153,7 @@ impl Classes {
             events: Events::default(),
             gaps: Mutex::default(),
             lasting: Mutex::default(),
+            adopted: Mutex::default(),
             kept: Mutex::default(),
             defining: AtomicUsize::default(),
             in_hook: AtomicUsize::default(),
@@ -359,7 +360,7 @@ impl Classes {
             self.ahead.end();
         }
         let hidden = matches!(coming, Coming::Hidden);
-        let options = weave::Options { inherited_calls: self.inherited_calls(&loader), ..self.options };
+        let options = weave::Options { inherited_calls: self.inherited_calls(&loader), ..self.woven_for.options };
         let key = self.key(&class, hidden);
         let before = {
             let known = crate::lock(&self.known);

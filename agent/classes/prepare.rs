@@ -1,6 +1,6 @@
 //! Weaving a class, whoever asks for it: the VM that loads it, or the agent ahead of that.
 
-use super::Classes;
+use super::{Classes, EntryId};
 use crate::policy::{self, ClassPolicy};
 use crate::{faults, lock, thread_fields};
 use cprof_instrument::abi::{self, MethodEntry};
@@ -109,7 +109,7 @@ impl Classes {
         // Classes with seeds stay as they are.
         debug_assert!(!self.deterministic);
         let class = ClassFile::parse(bytes).ok()?;
-        Some(self.prepare(&class, self.key(&class, false), "", false, &weave::Options { inherited_calls: false, ..self.options }))
+        Some(self.prepare(&class, self.key(&class, false), "", false, &self.woven_for.options))
     }
 
     /// Weaves a class that is not known yet.
@@ -185,11 +185,18 @@ impl Classes {
     }
 
     /// Weaves a logged class once more, to learn where its bytecodes went: per method, as in [`weave::WovenMethod::map`].
-    pub fn maps(&self, entry: &ClassEntry) -> Option<Woven> {
+    pub fn maps(&self, number: EntryId, entry: &ClassEntry) -> Option<Woven> {
         let ids = entry.methods.iter().map(|&(index, id, _)| (index, id)).collect();
         let class = ClassFile::parse(entry.bytes).ok()?;
-        let options = weave::Options { inherited_calls: self.inherited_calls(entry.loader), maps: true, ..self.options };
-        self.weave_again(&class, ids, &options).ok()?
+        let adopted = lock(&self.adopted).get(&number).copied();
+        let mut numbering = self.numbering(&class, Some(ids));
+        if adopted.is_some() {
+            // What has an id was selected, whatever the patterns are by now.
+            numbering.policy.select();
+        }
+        let inherited_calls = self.inherited_calls(entry.loader);
+        let options = weave::Options { inherited_calls, maps: true, ..adopted.unwrap_or(self.woven_for.options) };
+        self.transform(&class, numbering, &options).ok()?
     }
 }
 

@@ -1,4 +1,5 @@
-// Shows: hidden classes whose initialisers take a while, so that they are still being defined when cprof leaves.
+// Shows: hidden classes whose initialisers take a while, so that they are still being defined when cprof leaves, and one that calls a
+// method which waits.
 // not-run
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -6,6 +7,7 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.lang.invoke.MethodHandles;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.SynchronousQueue;
 import java.util.function.IntUnaryOperator;
 
 class Hides {
@@ -37,8 +39,28 @@ class Hides {
         }
     }
 
-    static IntUnaryOperator define() {
-        try (InputStream in = Hides.class.getResourceAsStream("Hides$Template.class")) {
+    static class Waiting implements IntUnaryOperator {
+        @Override
+        public int applyAsInt(int i) {
+            int length = String.valueOf(i).length();
+            await();
+            return length;
+        }
+    }
+
+    static final SynchronousQueue<String> WORDS = new SynchronousQueue<>();
+
+    static void await() {
+        try {
+            WORDS.put("waits");
+            WORDS.put("goes on");
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    static IntUnaryOperator define(String template) {
+        try (InputStream in = Hides.class.getResourceAsStream(template + ".class")) {
             Class<?> hidden = MethodHandles.lookup().defineHiddenClass(in.readAllBytes(), true).lookupClass();
             return (IntUnaryOperator) hidden.getDeclaredConstructor().newInstance();
         } catch (IOException | ReflectiveOperationException e) {
@@ -54,7 +76,8 @@ class Hides {
 
     public static void main(String[] args) throws Exception {
         IntUnaryOperator[] hidden = new IntUnaryOperator[1];
-        Thread definer = new Thread(() -> hidden[0] = define());
+        Thread definer = new Thread(() -> hidden[0] = define("Hides$Template"));
+        IntUnaryOperator waiting = null;
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         System.out.println("ready");
         for (String line = in.readLine(); line != null; line = in.readLine()) {
@@ -71,6 +94,16 @@ class Hides {
                     definer.join();
                     System.out.println("finished");
                 }
+                case "prepare" -> {
+                    waiting = define("Hides$Waiting");
+                    System.out.println("prepared");
+                }
+                case "wait" -> {
+                    IntUnaryOperator waits = waiting;
+                    new Thread(() -> waits.applyAsInt(12)).start();
+                    System.out.println(WORDS.take());
+                }
+                case "go" -> System.out.println(WORDS.take());
                 default -> System.out.println(requested(hidden[0], Integer.parseInt(words[0])));
             }
         }

@@ -149,7 +149,7 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
     capture.caches = caches(mem, lanes).ok_or(CaptureError::Caches)?;
     capture.misses = vec![Misses::default(); capture.caches.len()];
     capture.places = Places::new(top);
-    let mut scan = Scan { mem, window: Window::new(mem), table, orphans: 0, lanes, capture };
+    let mut scan = Scan { mem, window: Window::new(mem), table, orphans: 0, torn: 0, lanes, capture };
     for chunk in &chunks {
         if scan.chunk(chunk).is_none() {
             let at = chunk.at;
@@ -162,9 +162,12 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
     for tree in 0..scan.capture.trees.len() {
         let _ = scan.pending(scan.capture.trees[tree].reference);
     }
-    let Scan { orphans, mut capture, .. } = scan;
+    let Scan { orphans, torn, mut capture, .. } = scan;
     if orphans > 0 {
         capture.warnings.push(format!("{orphans} contexts without a caller were left out"));
+    }
+    if torn > 0 {
+        capture.warnings.push(format!("of {torn} contexts not all exceptions can be read; some of their blocks count whole"));
     }
     stacks::place(&mut capture, mem, stacks);
     capture.settle();
@@ -247,6 +250,8 @@ struct Scan<'a> {
     /// The arena's method table.
     table: Vec<u8>,
     orphans: u64,
+    /// Nodes whose list of departures is damaged.
+    torn: u64,
     /// Places for misses of a cause in a node.
     lanes: u32,
     capture: Capture,
@@ -362,8 +367,8 @@ impl Scan<'_> {
             misses.entry.push(lane(i));
             misses.returns.push(lane(i + self.lanes as usize));
         }
-        if departures != 0 {
-            self.departures(index, departures)?;
+        if departures != 0 && self.departures(index, departures).is_none() {
+            self.torn += 1;
         }
         Some(())
     }
@@ -441,7 +446,7 @@ impl Capture {
 
     /// Adds what earlier captures of the same arena have counted, or takes it away (false): so that of a stretch in which
     /// counting was paused is the capture at its end less the one at its beginning. Frames that were active then leave departures
-    /// at the pause, and negative ones where they went on.
+    /// at the pause, and negative ones where they went on. What was wrong with one of them is wrong with the result.
     pub fn combine(&mut self, others: &[(&Capture, bool)]) {
         if others.is_empty() {
             return;
@@ -449,6 +454,9 @@ impl Capture {
         let mut counters = Unpacked::new(self);
         for &(other, plus) in others {
             self.add(&mut counters, other, if plus { 1 } else { -1 });
+            let more = other.warnings.iter().filter(|warning| !self.warnings.contains(warning));
+            let more: Vec<String> = more.cloned().collect();
+            self.warnings.extend(more);
         }
         self.rows.bytes = counters.bytes();
         self.settle();

@@ -205,6 +205,33 @@ fn hidden_classes_of_an_earlier_attach_with_other_patterns_are_listed() {
     }
 }
 
+/// Where its frame is, the code tells that it had from the beginning.
+#[test]
+fn a_hidden_class_of_an_earlier_attach_with_other_options_is_counted_to_the_bytecode() {
+    for bench in run::benches() {
+        let name = format!("JDK {}", bench.jdk.feature);
+        let directory = build::fresh(&format!("attach-waiting-{}", bench.jdk.feature));
+        let out = directory.join("round.cprof");
+        let mut running = Running::start(bench.program(&["Hides"]), &directory);
+        let mut first = true;
+        for options in
+            ["", "sites=on,", "cache=2k/8,", "bba=block,", "exclude=Hides$*,", "include=Hides,", "sites=on,cache=2k/8,"]
+        {
+            assert_ok(&running.command(&format!("{options}out={}", out.display())));
+            if std::mem::take(&mut first) {
+                assert_eq!(running.ask("prepare"), "prepared");
+            }
+            assert_eq!(running.ask("wait"), "waits");
+            assert_ok(&running.command("command=detach"));
+            assert_eq!(running.ask("go"), "goes on");
+            // iload_1, invokestatic, invokevirtual, istore_2, invokestatic.
+            let counted = Report::read(&out).tree.of_method("Hides$Waiting.applyAsInt(I)I");
+            assert_eq!((counted.calls, counted.bytecodes), (1, 5), "{name}, {options}");
+        }
+        assert_eq!(running.end(), (String::new(), String::new()), "{name}");
+    }
+}
+
 #[test]
 fn a_hidden_class_that_is_being_defined_while_cprof_leaves_is_itself_later() {
     for bench in run::benches() {

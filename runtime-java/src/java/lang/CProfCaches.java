@@ -149,8 +149,13 @@ final class CProfCaches {
         return at < end(u, log) ? at : longer(u, r, log);
     }
 
-    /** In this order: until LOG_DONE is 0 again, nobody else takes the events for new ones. */
+    /**
+     * In this order: until LOG_DONE is 0 again, nobody else takes the events for new ones. What has no room on the stack fails
+     * before anything is simulated, and nothing is twice.
+     */
     @Hidden private static void simulate(Unsafe u, Thread t, long r, long start, long at) {
+        CProfSlots.setCache(u, t, at);
+        u.putIntVolatile(null, r + ROOT_LOG_DONE, 0);
         simulate0(r, at);
         CProfSlots.setCache(u, t, start);
         u.putIntVolatile(null, r + ROOT_LOG_DONE, 0);

@@ -111,7 +111,8 @@ public final class CProfRuntime {
     @ForceInline @Hidden public static void ret(long n, long p) {
         if (!on) return;
         Thread t = Thread.currentThread();
-        CProfCaches.returned(unsafe, t, n + ORIGIN, p + ORIGIN);
+        // Not in what an earlier recording with caches has left woven.
+        if (caches != CACHES_OFF) CProfCaches.returned(unsafe, t, n + ORIGIN, p + ORIGIN);
         if (!SIMPLE && sites == 2 && fold == 2) CProfTree.goOn(n, p);
         publish(p);
     }
@@ -265,7 +266,7 @@ public final class CProfRuntime {
         if (!on || !bound) return false;
         long n = mute();
         try {
-            return snapshot0(path);
+            return snapshot0(path, n);
         } finally {
             unmute(n);
         }
@@ -276,7 +277,7 @@ public final class CProfRuntime {
         if (!on || !bound) return -1;
         long n = mute();
         try {
-            return bytecodes0(method);
+            return bytecodes0(method, n);
         } finally {
             unmute(n);
         }
@@ -287,7 +288,7 @@ public final class CProfRuntime {
         if (!on || !bound) return;
         long n = mute();
         try {
-            pause0();
+            pause0(n);
         } finally {
             unmute(n);
         }
@@ -298,12 +299,13 @@ public final class CProfRuntime {
         if (!on || !bound) return;
         long n = mute();
         try {
-            resume0();
+            resume0(n);
         } finally {
             unmute(n);
         }
     }
 
+    /** To look a native method up runs Java code. The agent puts the node back, which tells it where the thread's frames are. */
     private static long mute() {
         long n = current();
         publish(JUNK_NODE);
@@ -367,10 +369,10 @@ public final class CProfRuntime {
     static native boolean grow0(long top);
     /** Simulates the caches for what the tree with this root has logged up to here. */
     static native void simulate0(long root, long end);
-    private static native boolean snapshot0(String path);
-    private static native long bytecodes0(String method);
-    private static native void pause0();
-    private static native void resume0();
+    private static native boolean snapshot0(String path, long n);
+    private static native long bytecodes0(String method, long n);
+    private static native void pause0(long n);
+    private static native void resume0(long n);
     /** Puts the agent's functions in the place of native methods through which hidden classes pass, or takes them away again. */
     private static native void hook0(Class<?> classLoader, boolean on);
 
