@@ -5,6 +5,8 @@ use cprof_tests::processor::{Timing, simulate};
 use cprof_tests::run::Bench;
 use cprof_tests::trace::Trace;
 use cprof_tests::{OrFail, build, run};
+use serde_json::Value;
+use std::process::Command;
 
 /// Each of the caches, all simulated in one run, against the trace.
 fn compare(bench: &Bench, main: &str, options: &str, caches: &[&str]) {
@@ -45,6 +47,32 @@ fn one_core_for_all_threads() {
         let misses = |cache| simulate(&trace, &Timing::read(1, 2), cache).sums.misses;
         assert_ne!(misses("4k/16@shared"), misses("4k/16"));
         compare(&bench, "Relay", "cache=4k/16@shared", &["4k/16@shared"]);
+    }
+}
+
+/// The cache of a thread that is gone before the agent can be called is simulated from what it has logged, as it is otherwise when
+/// it is looked up.
+#[test]
+fn threads_that_end_before_the_vm_is_initialised_have_a_core() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("early-thread-{}", bench.jdk.feature));
+        let early = format!("-javaagent:{}", build::agent_jar(&bench.jdk, &directory, "Early", &[]).display());
+        let misses = |caches: &str| {
+            let out = directory.join("it.cprof");
+            let cprof = format!("-agentpath:{}=quiet,cache={caches},out={}", build::agent().display(), out.display());
+            build::must(&mut bench.program(&[&early, &cprof, "Straight"]));
+            let mut report = Command::new(build::cprof());
+            report.args(["report", "--target", "jop", "--cache", "1k/4", "--format", "json"]).arg(&out);
+            let report: Value = serde_json::from_str(&build::must(&mut report)).or_fail("the JSON of cprof report");
+            let methods = report["methods"].as_array().expect("a list").iter().filter(|m| m["class"] == "Early");
+            let missed = |m: &Value| ["entry_misses", "return_misses"].map(|column| m[column].as_u64().expect("a number"));
+            methods.map(missed).fold([0; 2], |sum, more| [sum[0] + more[0], sum[1] + more[1]])
+        };
+        let at_once = misses("1k/4");
+        assert!(at_once[0] > 0, "JDK {}: {at_once:?}", bench.jdk.feature);
+        for logged in ["1k/4+4k/16", "1k/4+lru:1k/4"] {
+            assert_eq!(misses(logged), at_once, "JDK {}, {logged}", bench.jdk.feature);
+        }
     }
 }
 
