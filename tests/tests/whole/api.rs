@@ -64,6 +64,29 @@ fn whatever_is_asked_in_a_pause_and_however_many_there_were_they_are_left_out() 
     }
 }
 
+/// What the thread's frames are below one without a context is found from the thread's own.
+#[test]
+fn a_thread_that_asks_below_a_redefined_method_is_counted_to_the_bytecode() {
+    for jdk in jdk::all() {
+        let directory = build::fresh(&format!("api-redefined-{}", jdk.feature));
+        let (snapshot, out) = (directory.join("snapshot.cprof"), directory.join("end.cprof"));
+        let agents = [
+            format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()),
+            format!("-javaagent:{}", build::agent_jar(&jdk, &directory, "Redefined", &[]).display()),
+        ];
+        let mut java = jdk.command("java");
+        java.args(agents).args(["-cp", &build::with_api(&jdk), "Redefined"]).arg(&snapshot);
+        assert_eq!(build::must(&mut java), "main is as it was\n", "JDK {}", jdk.feature);
+        // `sum++` and its kin are four bytecodes, a call with its argument two, one without one; the snapshot's answer is popped.
+        for (profile, outer, inner) in [(&snapshot, 4 + 2, 4 + 2), (&out, 4 + 2 + 4 + 1, 4 + 2 + 1 + 4 + 1 + 4 + 1)] {
+            let tree = Report::read(profile).tree;
+            let counted =
+                ["outer", "inner"].map(|name| tree.of_method(&format!("Redefined$Calls.{name}(Ljava/lang/String;)V")).bytecodes);
+            assert_eq!(counted, [outer, inner], "JDK {}, {}", jdk.feature, profile.display());
+        }
+    }
+}
+
 #[test]
 fn threads_may_ask_at_the_same_time() {
     for jdk in jdk::all() {
