@@ -174,7 +174,8 @@ impl Walk<'_> {
     /// As [`Walk::path`], from the thread's current context outwards: what is called from a frame without a context has one all
     /// the same. Such is the frame of a method that another agent has redefined since it was entered, which is not among the
     /// frames, or that of a class whose name another one has in the class log by now. Where contexts are not those of all callers
-    /// (`depth=`, `recursion=fold`), that leads nowhere, and few frames are placed.
+    /// (`depth=`, `recursion=fold`), that leads nowhere, and few frames are placed. The context of a constructor may be that of a
+    /// call that has failed ([`Walk::displaced`]), of which there is no frame.
     fn outwards(&self, current: u32, frames: &[Frame], mem: &dyn Memory) -> (Path, usize) {
         let mut contexts: Vec<u32> = self.ancestors(current).collect();
         contexts.reverse();
@@ -202,11 +203,13 @@ impl Walk<'_> {
                     path.push((context, frame.bci));
                     break;
                 }
-                frameless += 1;
+                frameless += usize::from(!is_constructor(mem, what(context)));
             }
             lost += usize::max(frameless, contextless);
             (frameless, contextless) = (0, 0);
         }
+        // Outermost frames without a context may have been entered before counting began.
+        lost += contexts.iter().filter(|&&context| !is_constructor(mem, what(context))).count();
         path.reverse();
         (path, lost)
     }
@@ -269,4 +272,9 @@ impl Walk<'_> {
 /// Whether a method's frames have a node that is nobody's current one.
 fn is_leaf(mem: &dyn Memory, method: u32) -> bool {
     mem.u32(abi::METHODS + abi::METHOD_ENTRY * u64::from(method)).is_some_and(|entry| entry & abi::METHOD_LEAF != 0)
+}
+
+/// Whether a method is a constructor, as the method table has it.
+fn is_constructor(mem: &dyn Memory, method: u32) -> bool {
+    mem.u32(abi::METHODS + abi::METHOD_ENTRY * u64::from(method) + 4).is_some_and(|entry| entry >> abi::METHOD_CLASS != 0)
 }

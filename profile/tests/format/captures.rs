@@ -78,6 +78,8 @@ fn frames_that_a_frame_without_context_called_have_theirs() {
     let c = r.arena.node(tree, b, third.0, 0, &[1]);
     let strange = (ids[2] + 7, 0);
     let lost = ["1 active frames have no context; their blocks count whole"];
+    let profile = r.profile(&[stack_in(tree, c, &[strange, second, third])]);
+    assert_eq!((active(&profile), &*profile.warnings), (vec![2, 3], &lost.map(String::from)[..]), "the outermost");
     for frames in [&[first, third][..], &[first, strange, third], &[strange, first, strange, third]] {
         let profile = r.profile(&[stack_in(tree, c, frames)]);
         assert_eq!(active(&profile), [1, 3], "{frames:?}");
@@ -95,6 +97,9 @@ fn frames_below_a_call_that_failed_are_those_of_the_current_context() {
         let (mut r, ids) = chain();
         flags(&mut r, 0, depth);
         let [failed, first, second] = [ids[0], ids[1], ids[2]];
+        for constructor in [failed, first] {
+            r.arena.put(abi::METHODS + abi::METHOD_ENTRY * u64::from(constructor) + 4, 1 << abi::METHOD_CLASS);
+        }
         let tree = r.arena.tree("main", 0, 1);
         let a = r.arena.node(tree, tree, failed, 0, &[1]);
         let b = r.arena.node(tree, a, first, 0, &[1]);
@@ -279,6 +284,31 @@ fn a_pause_is_taken_away_to_the_bytecode() {
     // One call before the pause left one bytecode, after it none was left to execute; two whole calls.
     assert_eq!(measures.own, [0, 1 + 2 * 2, 2]);
     assert_eq!(measures.inconsistent, 0);
+}
+
+#[test]
+fn what_was_wrong_at_a_pause_is_wrong_in_the_profile() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    r.arena.node(tree, tree, ids[0], 0, &[1]);
+    let taken = |frames: &[(u32, u32)]| capture(&r.arena.bytes(), &[stack(tree, frames)]).unwrap();
+    let strange = taken(&[(ids[0], 0), (ids[2], 0)]);
+    let mut end = taken(&[]);
+    end.combine(&[(&strange, false), (&strange, true)]);
+    assert_eq!(end.warnings, ["1 active frames have no context; their blocks count whole"]);
+}
+
+#[test]
+fn a_damaged_list_of_departures_costs_no_other_context() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[1]);
+    r.arena.departure(tree, a, 0, 1);
+    r.arena.node(tree, a, ids[1], 0, &[1]);
+    r.arena.put(u64::from(a) * abi::UNIT + abi::node::DEPARTURES, tree);
+    let profile = r.profile(&[]);
+    assert_eq!(profile.nodes.len(), 3);
+    assert_eq!(profile.warnings, ["of 1 contexts not all exceptions can be read; some of their blocks count whole"]);
 }
 
 #[test]
