@@ -397,6 +397,20 @@ pub extern "C" fn Java_java_lang_CProfRuntime_simulate0(_env: *mut JNIEnv, _clas
     });
 }
 
+/// What the program asks of the agent by a native method, called from a method that counts at `node`.
+///
+/// # Safety
+/// `env` is that call's.
+unsafe fn asked<T>(env: *mut JNIEnv, node: jlong, answer: impl FnOnce(&Agent, Jni) -> Option<T>) -> Option<T> {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let jni = unsafe { Jni::new(env) }?;
+        let agent = Agent::get()?;
+        agent.unmute(jni, node);
+        answer(&agent, jni)
+    })
+}
+
 /// `CProfRuntime.snapshot0`: writes a profile now.
 ///
 /// # Safety
@@ -408,11 +422,7 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(
     path: jstring,
     node: jlong,
 ) -> jboolean {
-    guard(|| {
-        // SAFETY: env is this call's.
-        let jni = unsafe { Jni::new(env) }?;
-        let agent = Agent::get()?;
-        agent.unmute(jni, node);
+    let written = |agent: &Agent, jni: Jni| {
         let Some(path) = jni.string(path) else {
             message("no snapshot: its file's name cannot be read");
             return None;
@@ -425,8 +435,9 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(
                 None
             }
         }
-    })
-    .unwrap_or(false)
+    };
+    // SAFETY: env is this call's.
+    unsafe { asked(env, node, written) }.unwrap_or(false)
 }
 
 /// `CProfRuntime.bytecodes0`: what calls of a method have executed so far.
@@ -440,19 +451,15 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_bytecodes0(
     method: jstring,
     node: jlong,
 ) -> jlong {
-    guard(|| {
-        // SAFETY: env is this call's.
-        let jni = unsafe { Jni::new(env) }?;
-        let agent = Agent::get()?;
-        agent.unmute(jni, node);
+    let counted = |agent: &Agent, jni: Jni| {
         let Some(method) = jni.string(method) else {
             message("no bytecodes: the method's name cannot be read");
             return None;
         };
         agent.bytecodes_of(jni, &method).map_err(|error| message(&format!("no bytecodes: {error}"))).ok()
-    })
-    .and_then(|counted| i64::try_from(counted).ok())
-    .unwrap_or(-1)
+    };
+    // SAFETY: env is this call's.
+    unsafe { asked(env, node, counted) }.and_then(|counted| i64::try_from(counted).ok()).unwrap_or(-1)
 }
 
 /// `CProfRuntime.hook0`.
@@ -478,13 +485,8 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_hook0(env: *mut JNIEnv, _cl
 /// Called by the VM as a native method.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn Java_java_lang_CProfRuntime_pause0(env: *mut JNIEnv, _class: jclass, node: jlong) {
-    guard(|| {
-        // SAFETY: env is this call's.
-        let jni = unsafe { Jni::new(env) }?;
-        let agent = Agent::get()?;
-        agent.unmute(jni, node);
-        agent.pause(jni)
-    });
+    // SAFETY: env is this call's.
+    unsafe { asked(env, node, Agent::pause) };
 }
 
 /// `CProfRuntime.resume0`.
@@ -493,11 +495,6 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_pause0(env: *mut JNIEnv, _c
 /// Called by the VM as a native method.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn Java_java_lang_CProfRuntime_resume0(env: *mut JNIEnv, _class: jclass, node: jlong) {
-    guard(|| {
-        // SAFETY: env is this call's.
-        let jni = unsafe { Jni::new(env) }?;
-        let agent = Agent::get()?;
-        agent.unmute(jni, node);
-        agent.resume(jni)
-    });
+    // SAFETY: env is this call's.
+    unsafe { asked(env, node, Agent::resume) };
 }
