@@ -22,6 +22,29 @@ pub struct Running {
     commands: u32,
 }
 
+/// Where a JVM listens once it was told to. One that is killed leaves it, and a later JVM of its id that belongs to another user
+/// cannot remove it, and so never listens.
+pub fn socket(pid: u32) -> PathBuf {
+    PathBuf::from(format!("/tmp/.java_pid{pid}"))
+}
+
+/// The file by which cprof tells it to.
+pub fn trigger(pid: u32) -> PathBuf {
+    PathBuf::from(format!("/tmp/.attach_pid{pid}"))
+}
+
+/// Removes what an earlier process of this id has left. This one has just been started: nothing is its own yet.
+pub(crate) fn forget_earlier(pid: u32) {
+    for left in [socket(pid), trigger(pid)] {
+        let _ = std::fs::remove_file(left); // there hardly ever is one
+    }
+}
+
+/// Removes what a JVM of this id, which is gone, may have left.
+pub(crate) fn forget(pid: u32) {
+    let _ = std::fs::remove_file(socket(pid)); // it did not, unless it was killed
+}
+
 /// The answer to a command, by key.
 pub type Answer = HashMap<String, String>;
 
@@ -39,6 +62,7 @@ impl Running {
             .stderr(Stdio::piped())
             .spawn()
             .or_fail(format_args!("starting {java:?}"));
+        forget_earlier(child.id());
         let requests = child.stdin.take();
         let answers = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut running =
@@ -134,25 +158,26 @@ impl Drop for Running {
         // It has ended already, unless a test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        forget(self.child.id());
     }
 }
 
 /// Loads an agent library into a JVM of this user (attachListener_linux.cpp): a file in its working directory and SIGQUIT make it
 /// listen. `library`: a path if `absolute`, else the name of one of the JDK's.
 fn load(pid: u32, library: &str, absolute: bool, options: &str) -> String {
-    let socket = format!("/tmp/.java_pid{pid}");
-    if !Path::new(&socket).exists() {
+    let socket = socket(pid);
+    if !socket.exists() {
         let trigger = format!("/proc/{pid}/cwd/.attach_pid{pid}");
         std::fs::write(&trigger, "").or_fail(&trigger);
         crate::signal(pid, libc::SIGQUIT);
         let begin = Instant::now();
-        while !Path::new(&socket).exists() {
+        while !socket.exists() {
             assert!(begin.elapsed() < PATIENCE, "the JVM does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
         std::fs::remove_file(&trigger).or_fail(&trigger);
     }
-    let mut stream = UnixStream::connect(&socket).or_fail(&socket);
+    let mut stream = UnixStream::connect(&socket).or_fail(socket.display());
     stream.set_read_timeout(Some(PATIENCE)).or_fail("setting a timeout");
     let request = format!("1\0load\0{library}\0{absolute}\0{options}\0");
     stream.write_all(request.as_bytes()).or_fail("sending the command");

@@ -1,6 +1,7 @@
 //! JVMs that are looked at, and ended, from outside.
 
 use crate::OrFail;
+use crate::attach::{forget, forget_earlier};
 use crate::build;
 use crate::run::{Bench, Ending};
 use serde_json::Value;
@@ -40,6 +41,7 @@ impl Workers {
             java.uid(user).gid(user).current_dir("/tmp");
         }
         let mut child = java.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().or_fail(format_args!("starting {java:?}"));
+        forget_earlier(child.id());
         let ticks = Arc::new(AtomicU64::new(0));
         let (stdout, seen) = (child.stdout.take().expect("it is piped"), ticks.clone());
         let reader = std::thread::spawn(move || {
@@ -100,6 +102,7 @@ impl Drop for Workers {
         // It may have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        forget(self.child.id());
     }
 }
 

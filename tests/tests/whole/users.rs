@@ -1,5 +1,6 @@
 //! Other users' JVMs, and what other users put where cprof looks.
 
+use cprof_tests::attach;
 use cprof_tests::live::{Workers, cprof, recording};
 use cprof_tests::run::Ending;
 use cprof_tests::{OrFail, build, is_without, live, run};
@@ -81,7 +82,7 @@ fn what_others_put_in_shared_directories_is_neither_followed_nor_believed() {
     let workers = Workers::start(&bench, None, &[], &[]).started();
     let pid = workers.pid();
     let attach = || cprof(&["attach", &pid.to_string(), "--for", "200ms", "-o", text(&directory.join("it.cprof"))]);
-    let socket = Trick(PathBuf::from(format!("/tmp/.java_pid{pid}")));
+    let socket = Trick(attach::socket(pid));
 
     // Somebody else's socket, and a link to one.
     let listener = UnixListener::bind(&socket.0).or_fail(socket.0.display());
@@ -99,7 +100,7 @@ fn what_others_put_in_shared_directories_is_neither_followed_nor_believed() {
     // A link in the place of the file that wakes the JVM: what it leads to is not made. (The JVM does not take it for that file
     // either, and is not disturbed.)
     let victim = directory.join("victim");
-    let trigger = Trick(PathBuf::from(format!("/tmp/.attach_pid{pid}")));
+    let trigger = Trick(attach::trigger(pid));
     symlink(&victim, &trigger.0).or_fail("making a link");
     attach();
     assert!(!victim.exists());
