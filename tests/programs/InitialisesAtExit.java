@@ -1,7 +1,12 @@
 // Shows: a daemon thread that is still in the initialiser of a class of threads, one of which runs, when the VM ends. To ask that class for a field would
 // be to wait for its initialiser.
 // not-run
+import java.util.concurrent.CountDownLatch;
+
 class InitialisesAtExit {
+    /** Both threads, one in run, the other in the class initialiser. It is not theirs: main would wait for that class. */
+    static final CountDownLatch resting = new CountDownLatch(2);
+
     static class Worker extends Thread {
         static {
             Worker first = new Worker();
@@ -17,6 +22,7 @@ class InitialisesAtExit {
     }
 
     static void rest() {
+        resting.countDown();
         try {
             Thread.sleep(100_000);
         } catch (InterruptedException e) {
@@ -28,8 +34,9 @@ class InitialisesAtExit {
         Thread initialises = new Thread(() -> new Worker());
         initialises.setDaemon(true);
         initialises.start();
-        // Both sleep then, one in run, the other in <clinit>.
-        Thread.sleep(300);
+        resting.await();
+        // What is left of their ways is a few bytecodes.
+        Thread.sleep(100);
         System.out.println("main ends");
     }
 }
