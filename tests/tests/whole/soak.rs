@@ -14,6 +14,8 @@ const THREADS: u64 = 20;
 const TICKS: u64 = 50;
 /// Rounds of the program between attaching and detaching.
 const ROUNDS: u64 = 5;
+/// The program's heap.
+const HEAP_MB: u64 = 128;
 
 /// How long on each JDK; `scripts/soak` sets more.
 fn duration() -> Duration {
@@ -23,6 +25,7 @@ fn duration() -> Duration {
 /// What must not grow.
 #[derive(Debug, Clone, Copy)]
 struct Size {
+    /// Without the heap, all of which is there from the start.
     memory_kb: u64,
     files: u64,
     threads: u64,
@@ -30,7 +33,8 @@ struct Size {
 
 impl Size {
     fn of(program: &Running) -> Size {
-        Size { memory_kb: program.status("VmRSS"), files: program.files() as u64, threads: program.status("Threads") }
+        let memory_kb = program.status("VmRSS").saturating_sub(HEAP_MB * 1024);
+        Size { memory_kb, files: program.files() as u64, threads: program.status("Threads") }
     }
 
     /// The largest of both in everything.
@@ -97,7 +101,8 @@ fn soak(bench: &Bench) {
     let jdk = bench.jdk.feature;
     let directory = build::fresh(&format!("soak-{jdk}"));
     let mut java = bench.jdk.command("java");
-    java.args(["-Xmx128m", "-cp", &bench.built.class_path, "Soak"]);
+    java.args([format!("-Xms{HEAP_MB}m"), format!("-Xmx{HEAP_MB}m"), "-XX:+AlwaysPreTouch".into()]);
+    java.args(["-cp", &bench.built.class_path, "Soak"]);
     let mut program = Running::start(java, &directory);
     let (pid, stop, begin) = (program.pid().to_string(), AtomicBool::new(false), Instant::now());
     std::thread::scope(|scope| {
