@@ -90,17 +90,27 @@ fn launched(bench: &Bench, jdk: usize, jdks: usize) -> Vec<String> {
     let one = |worker: usize, fault: &Fault| {
         let orders = Orders::new(&directory, &format!("orders-{worker}"));
         let out = directory.join(format!("out-{worker}.cprof"));
-        orders.fault(fault);
-        let ending = launch(bench, &orders, &out);
+        let attempt = || {
+            orders.fault(fault);
+            launch(bench, &orders, &out)
+        };
+        let mut ending = attempt();
+        if !orders.happened() {
+            // Some points are passed by chance, after a collection of garbage for one.
+            ending = attempt();
+        }
         let mut wrong = Vec::new();
         if (ending.code, &ending.stdout) != (expected.code, &expected.stdout) {
             wrong.push(format!("the program ended with {}: {}{}", ending.code, ending.stdout, ending.stderr));
         }
         let said: Vec<String> = said_by(&out).into_iter().filter(|line| !usual.contains(line)).collect();
         let told = ending.stderr.lines().filter(|line| line.starts_with("cprof: ")).chain(said.iter().map(String::as_str));
-        // How often it is passed depends on who comes first.
-        let missed = fault.point == AHEAD && !orders.happened();
-        if !missed && !HARMLESS.contains(&fault.point.as_str()) && !told.clone().any(|text| names(fault, text)) {
+        if !orders.happened() {
+            // How often this one is passed depends on who comes first.
+            if fault.point != AHEAD {
+                wrong.push("it did not happen".into());
+            }
+        } else if !HARMLESS.contains(&fault.point.as_str()) && !told.clone().any(|text| names(fault, text)) {
             wrong.push(format!("it is not told: {:?}", told.collect::<Vec<_>>()));
         }
         wrong.into_iter().map(|what| tell(format!("JDK {}, {fault:?}: {what}", bench.jdk.feature))).collect::<Vec<_>>()
