@@ -63,6 +63,15 @@ impl Workers {
         self
     }
 
+    /// Waits until it has called `tick` so many times more.
+    pub fn go_on(&self, ticks: u64) {
+        let (since, until) = (Instant::now(), self.ticks() + ticks);
+        while self.ticks() < until {
+            assert!(since.elapsed() < Duration::from_secs(60), "Workers does not go on");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()

@@ -38,7 +38,7 @@ fn root_attaches_to_other_users_jvms_and_nobody_to_roots() {
         let out = build::fresh(&format!("users-{}", bench.jdk.feature)).join("it.cprof");
         let theirs = Workers::start_as(&bench, Some(NOBODY), None, &[], &[]).started();
         let pid = theirs.pid().to_string();
-        let attached = cprof(&["attach", &pid, "--for", "300ms", "-o", text(&out)]);
+        let attached = cprof(&["attach", &pid, "--for", "2s", "-o", text(&out)]);
         assert_eq!(attached.code, 0, "JDK {}: {}", bench.jdk.feature, attached.stderr);
         assert!(live::calls(&out, "Workers", "tick") > 0);
         assert_eq!(theirs.kill().0.stdout, "");
