@@ -122,18 +122,19 @@ impl Bench {
         java
     }
 
-    fn start(&self, mut java: Command, programs: &[&Program]) -> Ending {
+    /// The command with its last arguments: these programs.
+    fn of(&self, mut java: Command, programs: &[&Program]) -> Command {
         java.args(["-cp", &self.built.class_path]);
         match programs {
             [one] => java.arg(&one.name),
             several => java.arg("Batch").args(several.iter().map(|p| &p.name)),
         };
-        end(java)
+        java
     }
 
     /// Runs programs, one after the other in one JVM.
     pub fn plain(&self, programs: &[&Program], flags: &[&str]) -> Ending {
-        self.start(self.java(flags), programs)
+        end(self.of(self.java(flags), programs))
     }
 
     /// The oracle's count. Counting takes long and gives the same for the same classes, so it is kept.
@@ -145,16 +146,7 @@ impl Bench {
             let unfinished = kept.with_extension(format!("unfinished-{}", build::unique()));
             let mut java = self.java(flags);
             java.arg(agent(&self.built.oracle, programs, &unfinished, &not_compared(programs)));
-            // HotSpot may stop for good with a breakpoint on every bytecode: on JDK 25 all carriers of virtual threads waited for
-            // monitors, whose owners had no carrier (seen twice, before VirtualThreads linked first what they waited for).
-            let hung = |ending: &Ending| ending.code == 128 + libc::SIGKILL;
-            let limited = || {
-                let mut timeout = Command::new("timeout");
-                timeout.args(["-s", "KILL", ORACLE_SECONDS]);
-                under(timeout, &java)
-            };
-            let patient = (0..2).map(|_| self.start(limited(), programs)).find(|ending| !hung(ending));
-            let ending = patient.unwrap_or_else(|| self.start(java, programs));
+            let ending = end_of_oracle(self.of(java, programs));
             assert_eq!(ending.code, exit(programs), "the oracle on JDK {}: {}", self.jdk.feature, ending.stderr);
             std::fs::rename(&unfinished, &kept).or_fail(kept.display());
         }
@@ -165,7 +157,7 @@ impl Bench {
     pub fn cprof(&self, programs: &[&Program], flags: &[&str], options: &str, out: &Path) -> (Report, Ending) {
         let mut java = self.java(flags);
         java.arg(agent(&build::agent(), programs, out, &format!(",quiet{options}")));
-        let ending = self.start(java, programs);
+        let ending = end(self.of(java, programs));
         assert!(out.exists(), "no profile was written; exit {}, it said: {}{}", ending.code, ending.stdout, ending.stderr);
         (Report::read(out), ending)
     }
@@ -181,6 +173,21 @@ pub fn end(mut java: Command) -> Ending {
         let _ = std::fs::remove_dir_all(left); // what stays is found by `cprof clean`
     }
     ending
+}
+
+/// Runs a JVM with the oracle to its end. HotSpot may stop for good with a breakpoint on every bytecode: on JDK 25 all carriers of
+/// virtual threads waited for monitors, whose owners had no carrier (seen twice, before VirtualThreads linked first what they
+/// waited for).
+pub(crate) fn end_of_oracle(java: Command) -> Ending {
+    // timeout sends the signal to its whole group, and is in it.
+    let hung = |ending: &Ending| ending.code == -libc::SIGKILL;
+    let limited = || {
+        let mut timeout = Command::new("timeout");
+        timeout.args(["-s", "KILL", ORACLE_SECONDS]);
+        under(timeout, &java)
+    };
+    let patient = (0..2).map(|_| end(limited())).find(|ending| !hung(ending));
+    patient.unwrap_or_else(|| end(java))
 }
 
 /// A command under another, which takes it as its last arguments.

@@ -1,6 +1,6 @@
 //! What the oracle saw, event by event.
 
-use crate::run::{Bench, SAME};
+use crate::run::{Bench, SAME, end_of_oracle};
 use crate::tree::stable;
 use crate::{OrFail, build};
 use std::collections::HashMap;
@@ -74,7 +74,8 @@ impl Trace {
             let mut java = bench.java(&["-Xint"]);
             let options = format!("root={root},out={},trace={}", unfinished[0].display(), unfinished[1].display());
             java.arg(format!("-agentpath:{}={options}", bench.built.oracle.display())).args(["-cp", class_path, main]);
-            build::must(&mut java);
+            let ending = end_of_oracle(java);
+            assert_eq!(ending.code, 0, "{main} under the oracle on JDK {}: {}", bench.jdk.feature, ending.stderr);
             std::fs::rename(&unfinished[1], &trace).or_fail(trace.display());
             std::fs::rename(&unfinished[0], &out).or_fail(out.display());
         }
