@@ -84,11 +84,17 @@ impl Process {
     /// The files it has mapped into its memory, each once; `None` when that may not be read: another user's process.
     pub fn mapped_files(&self) -> Option<Vec<String>> {
         let maps = fs::read_to_string(format!("/proc/{}/maps", self.pid)).ok()?;
-        // address perms offset dev inode path (proc_pid_maps(5))
-        let mut files: Vec<String> = maps.lines().filter_map(|l| l.find('/').map(|at| l[at..].to_owned())).collect();
-        files.dedup();
-        Some(files)
+        Some(files_of(&maps))
     }
+}
+
+/// The files in lines of "address perms offset dev inode path" (proc_pid_maps(5)). One that was replaced since, by an update of the
+/// JDK for instance, is told by the name it had.
+fn files_of(maps: &str) -> Vec<String> {
+    let paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
+    let mut files: Vec<String> = paths.map(|path| path.strip_suffix(" (deleted)").unwrap_or(path).to_owned()).collect();
+    files.dedup();
+    files
 }
 
 fn libc_esrch() -> i32 {
@@ -171,6 +177,8 @@ mod tests {
         assert!(own.is_alive());
         assert_eq!(own.user, own_user());
         assert!(own.mapped_files().is_some_and(|files| !files.is_empty()));
+        let maps = "7f0-7f1 r--p 0 fd:00 1 /jdk/libjvm.so (deleted)\n7f1-7f2 r-xp 0 fd:00 1 /jdk/libjvm.so (deleted)\n7f2-7f3 rw-p 0 00:00 0\n";
+        assert_eq!(files_of(maps), ["/jdk/libjvm.so"]);
         let earlier = Process { start: own.start - 1, ..own };
         assert!(!earlier.is_alive());
         let error = Process::find(u32::MAX / 2).unwrap_err();

@@ -41,12 +41,11 @@ impl<'a> Before<'a> {
     }
 
     fn may_throw(&self, context: &Context<'_, '_>, i: &Instruction<'_>, member: Option<&MemberRef<'_>>) -> Result<bool, Error> {
-        // A field that this very class declares, named through it: resolving it loads nothing and finds it.
+        // A field that this very class declares, named through it: resolving it loads nothing and finds it. (Another constant of
+        // the same name is another class where this one is hidden.)
         let own = |is_static| {
-            member.is_some_and(|field| {
-                let class = context.class;
-                (field.class_index == class.this_index || field.class == class.name()) && class.declares(field, is_static)
-            })
+            let class = context.class;
+            member.is_some_and(|field| field.class_index == class.this_index && class.declares(field, is_static))
         };
         Ok(match i.opcode {
             op::LDC | op::LDC_W | op::LDC2_W => {

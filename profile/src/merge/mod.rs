@@ -74,6 +74,8 @@ pub struct Merger {
     caches: Vec<CacheSpec>,
     /// Caches that some have not simulated, and which profile that was.
     left_out: BTreeMap<String, String>,
+    /// One of the profiles was merged of runs that have no processor in common.
+    without_target: bool,
     first: Option<First>,
 }
 
@@ -107,6 +109,7 @@ impl Merger {
         if profile.runs.is_empty() {
             self.runs.push(Run { file: file.to_owned(), facts: profile.run });
         } else {
+            self.without_target |= profile.run.target.is_empty();
             self.runs.append(&mut profile.runs);
         }
         Ok(())
@@ -148,7 +151,7 @@ impl Merger {
 
     /// The merged profile.
     pub fn finish(self) -> Merged {
-        let Merger { runs, classes, contexts, gaps, mut warnings, caches, left_out, .. } = self;
+        let Merger { runs, classes, contexts, gaps, mut warnings, caches, left_out, without_target, .. } = self;
         let mut notes: Vec<String> = left_out
             .iter()
             .map(|(cache, file)| {
@@ -156,7 +159,7 @@ impl Merger {
             })
             .collect();
         let mut run = facts::combine(&runs, &mut notes);
-        if !left_out.is_empty() {
+        if !left_out.is_empty() || without_target {
             // A report would show this processor with its cache unless asked for another.
             run.target.clear();
         }

@@ -143,9 +143,10 @@ impl<'a> Hierarchy<'a> {
                             found.len() as u32 - 1
                         });
                         native = Some(number);
-                    } else if instruction.opcode == op::INVOKESPECIAL {
-                        // `super.m()`: the Java calls that are recorded are its own, too.
-                        dynamic = log.classes[owner as usize].methods.iter().any(|&(recorded, ..)| recorded == index);
+                    } else {
+                        // Also of a call that no class can turn elsewhere (`super.m()`, of a final class's) the Java calls are
+                        // among those that are recorded.
+                        dynamic |= log.classes[owner as usize].methods.iter().any(|&(recorded, ..)| recorded == index);
                     }
                 }
                 if native.is_some() || dynamic {

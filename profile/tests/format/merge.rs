@@ -188,6 +188,7 @@ fn caches_that_not_all_simulated_are_left_out_and_said_to_be() {
         let Merged { profile, notes } = merge(&order).unwrap();
         assert_eq!((profile.caches.len(), profile.misses.len()), (0, 0));
         assert_eq!(profile.run.target, "", "reports must not ask for it by themselves");
+        assert_eq!(merge(&[&profile]).unwrap().profile.run.target, "", "nor when they are merged once more");
         let without = order.iter().position(|p| p.caches.is_empty()).unwrap();
         assert!(notes[0].contains("4k/16 was left out") && notes[0].contains(&format!("{without}.cprof did not")), "{notes:?}");
         assert_eq!(profile.warnings, notes);

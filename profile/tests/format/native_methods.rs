@@ -91,6 +91,25 @@ fn what_java_methods_did_not_take_was_native() {
     assert_eq!(natives(&r.profile(&[])), expected);
 }
 
+/// As of a string, whose `hashCode` nothing overrides.
+#[test]
+fn a_call_that_can_only_be_of_a_java_method_takes_none_from_the_native_one() {
+    for (access, opcode) in [(0x0011, op::INVOKEVIRTUAL), (0x0002, op::INVOKESPECIAL), (0x0001, op::INVOKESPECIAL)] {
+        let mut r = library();
+        let mut last = ClassWriter::new("Last", "java/lang/Object");
+        last.method("hashCode", "()I", access, &[op::ICONST_1, 172]); // ireturn
+        let last = r.class(last.finish(), false, Level::Precise)[0];
+        let b = r.class(overriding(), false, Level::Precise)[0];
+        let calls = [("java/lang/Object", "hashCode", "()I"), ("Last", "hashCode", "()I")];
+        let a = r.class(calling(opcode, &calls), false, Level::Precise)[0];
+        let tree = r.arena.tree("main", 0, 1);
+        let m = r.arena.node(tree, tree, a, 0, &[10]);
+        r.arena.node(tree, m, last, 0, &[10]);
+        r.arena.node(tree, m, b, 0, &[3]);
+        assert_eq!(natives(&r.profile(&[])), [found("java/lang/Object", "hashCode", 0, 7)], "access {access:#x}");
+    }
+}
+
 #[test]
 fn call_sites_are_kept_apart_where_contexts_are() {
     let (mut r, a, b) = program(&[("A", "hashCode", "()I"), ("A", "hashCode", "()I")]);
