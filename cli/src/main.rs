@@ -1,5 +1,8 @@
 //! The `cprof` command.
 
+// It panics when nobody reads: `output::tell` does not.
+#![deny(clippy::print_stderr)]
+
 mod agent;
 mod annotate;
 mod args;
@@ -61,7 +64,7 @@ fn main() -> ExitCode {
         Err(e) => {
             // What is written to a file says so; standard output has no name.
             let bare = e.chain().len() == 1 && e.downcast_ref::<io::Error>().is_some();
-            eprintln!("cprof: {}{e:#}", if bare { "standard output cannot be written: " } else { "" });
+            output::tell(format_args!("{}{e:#}", if bare { "standard output cannot be written: " } else { "" }));
             if e.is::<Usage>() { ExitCode::from(usage::CODE) } else { ExitCode::FAILURE }
         }
     }

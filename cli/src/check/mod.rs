@@ -16,6 +16,7 @@ use cprof_compare::budget::{self, Budget, Columns, Outcome, Verdict};
 use cprof_compare::metric::find;
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::metrics::{Metric, Sheet, cycles};
+use cprof_profile::model::Profile;
 use cprof_profile::target;
 use std::collections::BTreeSet;
 use std::io;
@@ -40,7 +41,7 @@ pub struct Report<'a> {
 /// Checks, prints, and answers the exit code.
 pub fn check(args: &Check) -> ExitCode {
     let read = |error: anyhow::Error, code: u8| {
-        eprintln!("cprof: {error:#}");
+        output::tell(format_args!("{error:#}"));
         ExitCode::from(code)
     };
     let budgets = match budgets(args) {
@@ -76,9 +77,8 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
         View::load(&Part { file: file.clone(), root: root.clone(), thread: thread.clone() }, None, Shape::Both { apart: false })
     });
     let base = base.transpose()?;
-    let recorded = view.profile.run.target.as_str();
-    let (metrics, columns, cycles) = measured(&view, budgets, args, recorded)?;
-    let base_measured = base.as_ref().map(|base| measured(base, budgets, args, recorded)).transpose()?;
+    let (metrics, columns, cycles) = measured(&view, &view.profile, budgets, args)?;
+    let base_measured = base.as_ref().map(|base| measured(base, &view.profile, budgets, args)).transpose()?;
     let baseline = base.as_ref().zip(base_measured.as_ref());
     let verdicts = budget::check(
         budgets,
@@ -128,16 +128,18 @@ fn sheet<'a>(view: &'a View, metrics: &'a [Metric]) -> Sheet<'a> {
     Sheet { profile: &view.profile, symbols: &view.symbols, tree: &view.tree, metrics }
 }
 
-/// The profile's numbers, which of them the budgets mean, and what is to be known of cycles, which are computed on the
-/// processors that budgets name. `cycles` without one means the `recorded` processor, if there is one.
-fn measured(view: &View, budgets: &[Budget], args: &Check, recorded: &str) -> Result<(Vec<Metric>, Columns, Notes)> {
+/// A profile's numbers, which of them the budgets mean, and what is to be known of cycles, which are computed on the processors
+/// that budgets name. `cycles` without one means the processor for which the `checked` profile was recorded, if it was for one, and
+/// a processor without a cache the one that is chosen for that profile: of another one's the cycles would be others.
+fn measured(view: &View, checked: &Profile, budgets: &[Budget], args: &Check) -> Result<(Vec<Metric>, Columns, Notes)> {
+    let recorded = checked.run.target.as_str();
     let mut metrics = numbers(view, &view.tree, &[]);
     let mut notes = Notes::default();
     let names: BTreeSet<&String> = budgets.iter().flat_map(|b| b.limits.iter().map(|(limit, _)| &limit.metric)).collect();
     let mut columns = Columns::new();
     for name in names {
         let found = match processor_of(name).or((name == "cycles" && !recorded.is_empty()).then_some(recorded)) {
-            Some(processor) => on_processor(view, processor, args).map(|on| {
+            Some(processor) => on_processor(view, checked, processor, args).map(|on| {
                 notes.add(&on);
                 let column = on.column();
                 // Budgets may name one in several ways.
@@ -164,13 +166,13 @@ fn processor_of(metric: &str) -> Option<&str> {
 }
 
 /// `jop` or `jop,4k/16`.
-fn on_processor(view: &View, processor: &str, args: &Check) -> Result<OnProcessor> {
+fn on_processor(view: &View, checked: &Profile, processor: &str, args: &Check) -> Result<OnProcessor> {
     let (name, cache) = match processor.split_once(',') {
         Some((name, cache)) => (name, Some(cache.parse::<CacheSpec>()?)),
         None => (processor, None),
     };
     let model = model(name.trim(), &args.how.set)?;
     output::spares(&args.out, &model.paths)?;
-    let cache = cache.unwrap_or_else(|| chosen_cache(&view.profile, &model));
+    let cache = cache.unwrap_or_else(|| chosen_cache(checked, &model));
     evaluated(view.counted(), &model, cache, &args.how)
 }

@@ -2,6 +2,7 @@
 
 use super::{size, which};
 use crate::args::Clean;
+use crate::output;
 use anyhow::{Result, bail};
 use cprof_live::hotspot::exchange::sweep;
 use cprof_live::recordings::{Found, Shelf, State, remove};
@@ -28,7 +29,7 @@ pub fn clean(args: &Clean) -> Result<()> {
     }
     for (what, (shelf, founds)) in args.what.iter().zip(named) {
         if founds.is_empty() || founds.iter().all(|f| !f.path.exists() && !f.path.is_symlink()) {
-            eprintln!("cprof: {} has left no recording; cprof list --stale shows what there is", what.display());
+            output::tell(format_args!("{} has left no recording; cprof list --stale shows what there is", what.display()));
             failed += 1;
             continue;
         }
@@ -48,7 +49,7 @@ fn one(shelf: &Shelf, found: &Found, out: &mut dyn Write) -> Result<bool> {
     match remove(shelf, found) {
         Ok(()) => writeln!(out, "removed {} ({})", found.path.display(), size(bytes))?,
         Err(error) => {
-            eprintln!("cprof: {error}");
+            output::tell(format_args!("{error}"));
             return Ok(false);
         }
     }

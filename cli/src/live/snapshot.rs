@@ -19,7 +19,7 @@ pub fn snapshot(args: &Snapshot) -> Result<()> {
         let out = out_path(&args.out, &of_recording(args.pid));
         let bytes = exact_snapshot(args.pid, args.agent.as_deref(), &out)?;
         if !args.quiet {
-            eprintln!("cprof: {}", wrote(&out, &size(bytes)));
+            output::tell(format_args!("{}", wrote(&out, &size(bytes))));
         }
         return Ok(());
     }

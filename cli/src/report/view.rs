@@ -2,6 +2,7 @@
 
 use super::processor;
 use crate::args::{Format, OnTarget, Part, Report, Sort};
+use crate::output;
 use crate::progress::Progress;
 use crate::style::{Style, printable};
 use crate::usage::Usage;
@@ -263,7 +264,7 @@ impl View {
     /// Says on standard error that there is nothing to show, if so.
     pub fn tell_if_nothing(&self) {
         if let Some(nothing) = self.nothing() {
-            eprintln!("cprof: {}", Style::of(&io::stderr()).warning(&nothing));
+            output::tell(format_args!("{}", Style::of(&io::stderr()).warning(&nothing)));
         }
     }
 

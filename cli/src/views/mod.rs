@@ -15,7 +15,7 @@ use anyhow::Result;
 use cprof_compare::methods::Methods;
 use cprof_compare::renumbering::Side;
 use cprof_profile::names::thousands;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 /// A profile with what its nodes cost on the processors asked for.
@@ -55,7 +55,8 @@ fn side(view: &View) -> Side<'_> {
 /// Says at the end what was written, where someone looks.
 fn written(path: &Path, output: Output, what: &str) -> Result<()> {
     if let (Some(size), true) = (output.finish()?, io::stderr().is_terminal()) {
-        eprintln!("{}: {what}, {} KB", path.display(), thousands(size.div_ceil(1000)));
+        // Whether anybody reads it changes nothing.
+        let _ = writeln!(io::stderr(), "{}: {what}, {} KB", path.display(), thousands(size.div_ceil(1000)));
     }
     Ok(())
 }

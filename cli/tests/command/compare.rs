@@ -278,6 +278,23 @@ fn cycles_are_held_against_a_baseline() {
     assert_eq!(exit, 1, "{out}");
 }
 
+/// A profile that was recorded with another cache than its baseline is compared on the same one.
+#[test]
+fn cycles_are_compared_with_one_cache() {
+    let folder = Folder::new();
+    let budget = folder.write("budget.toml", "[[budget]]\nmethod = 'demo.Main.work'\nlimits = ['cycles[jop] == baseline']");
+    let mut ideal = missed(9);
+    (ideal.caches, ideal.misses, ideal.run.options) = (Vec::new(), Vec::new(), "cache=ideal".into());
+    let (simulated, ideal) = (folder.profile("simulated.cprof", &missed(9)), folder.profile("ideal.cprof", &ideal));
+    let check = |checked: &Path, baseline: &Path| {
+        cprof(&["check", "--baseline", baseline.to_str().unwrap(), "--budget", budget.to_str().unwrap()], &[checked])
+    };
+    let (code, out, _) = check(&ideal, &simulated);
+    assert_eq!(code, 0, "{out}");
+    let (code, out, _) = check(&simulated, &ideal);
+    assert!(code == 2 && out.contains("method cache 4k/16 was not simulated"), "{out}");
+}
+
 #[test]
 fn what_cannot_be_checked() {
     for (limits, reason) in [

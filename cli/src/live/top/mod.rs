@@ -92,7 +92,7 @@ impl Watch {
                 if !self.process.is_alive() {
                     drop(screen);
                     let pid = args.pid;
-                    eprintln!("cprof: process {pid} has ended; if it was killed: cprof recover {pid}");
+                    output::tell(format_args!("process {pid} has ended; if it was killed: cprof recover {pid}"));
                     return Ok(());
                 }
                 self.look(&mut view)?;
