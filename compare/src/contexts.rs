@@ -164,19 +164,26 @@ fn matched(before: &Sheet<'_>, after: &Sheet<'_>, methods: &Methods, notes: &mut
 /// The code of a profile's methods by symbol.
 struct Codes<'a> {
     profile: &'a Profile,
-    /// A method of the profile's per symbol.
-    methods: FxHashMap<u32, u32>,
+    /// Those of each symbol: of hidden classes, or of loaders, there may be several.
+    methods: FxHashMap<u32, Vec<u32>>,
 }
 
 impl<'a> Codes<'a> {
     fn new(sheet: &Sheet<'a>) -> Codes<'a> {
         let side = Side { profile: sheet.profile, symbols: sheet.symbols };
-        let methods = (0..side.profile.methods.len() as u32).map(|m| (side.symbols.of_method(m), m)).collect();
+        let mut methods: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        (0..side.profile.methods.len() as u32).for_each(|m| methods.entry(side.symbols.of_method(m)).or_default().push(m));
         Codes { profile: sheet.profile, methods }
     }
 
+    /// Whether the code of a symbol is that of another one's, in whatever order the classes came.
     fn same(&self, symbol: u32, other: &Codes<'_>, others: u32) -> bool {
-        let (Some(&m), Some(&n)) = (self.methods.get(&symbol), other.methods.get(&others)) else { return false };
+        let (Some(ours), Some(theirs)) = (self.methods.get(&symbol), other.methods.get(&others)) else { return false };
+        ours.iter().all(|&m| theirs.iter().any(|&n| self.alike(m, other, n)))
+            && theirs.iter().all(|&n| ours.iter().any(|&m| self.alike(m, other, n)))
+    }
+
+    fn alike(&self, m: u32, other: &Codes<'_>, n: u32) -> bool {
         let (m, n) = (&self.profile.methods[m as usize], &other.profile.methods[n as usize]);
         let (a, b) = (&self.profile.classes[m.class as usize].bytes, &other.profile.classes[n.class as usize].bytes);
         if a == b {

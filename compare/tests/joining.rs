@@ -183,6 +183,19 @@ fn call_sites_of_changed_code_are_matched_by_order_or_merged() {
     // The same code: sites are where they were.
     let after = Measured::new(&methods(&old), &[(0, 0, 0, 1), (1, 1, 2, 10), (1, 1, 3, 20)]);
     assert_eq!(compare(&before, &after).contexts.list.len(), 5);
+    // Nor does it matter which of several classes of one name came first.
+    let lambdas = |first, second| {
+        let methods = [
+            ("a/M", "main", "()V", &callee[..]),
+            ("a/M$$Lambda$1", "run", "()V", first),
+            ("a/M$$Lambda$2", "run", "()V", second),
+            ("a/M", "f", "()V", &callee[..]),
+        ];
+        Measured::new(&methods, &[(0, 0, 0, 1), (1, 1, 1, 1), (1, 2, 1, 1), (2, 3, 2, 10), (3, 3, 4, 20)])
+    };
+    let (one, other) = (lambdas(&old, &new), lambdas(&new, &old));
+    let comparison = compare(&one, &other);
+    assert_eq!((comparison.contexts.sites.by_order, comparison.contexts.sites.merged), (0, 0));
     // Only one profile has them.
     let after = Measured::new(&methods(&old), &[(0, 0, 0, 1), (1, 1, 0, 30)]);
     let comparison = compare(&before, &after);
