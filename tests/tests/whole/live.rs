@@ -273,7 +273,7 @@ fn an_interrupted_detach_hands_its_profile_over() {
         assert_eq!(ending.code, 0, "{ending:?}");
         workers.go_on(TICKS);
         let finished = (1..=10).find_map(|attempt| {
-            signal(pid, libc::SIGSTOP);
+            stop(pid);
             let mut detach = run::heeding_signals(&command(&["detach", &pid.to_string(), "-o", text(&out)]));
             let detaching = detach.stderr(Stdio::piped()).spawn().or_fail("starting cprof detach");
             std::thread::sleep(Duration::from_millis(100 * attempt));
@@ -293,7 +293,7 @@ fn an_interrupted_detach_hands_its_profile_over() {
 fn interrupts_end_an_attach_to_a_jvm_that_does_not_answer() {
     for bench in run::benches() {
         let workers = Workers::start(&bench, None, &[], &[]).started();
-        signal(workers.pid(), libc::SIGSTOP);
+        stop(workers.pid());
         let mut attach = run::heeding_signals(&command(&["attach", &workers.pid().to_string()]));
         let mut attaching = attach.stderr(Stdio::piped()).spawn().or_fail("starting cprof attach");
         let ended = (0..100).any(|_| {
@@ -312,6 +312,21 @@ fn interrupts_end_an_attach_to_a_jvm_that_does_not_answer() {
     }
 }
 
+/// Stops a process, and waits until all its threads stand still: one that does not yet may take a later signal first.
+fn stop(pid: u32) {
+    signal(pid, libc::SIGSTOP);
+    let stands = |task: fs::DirEntry| {
+        // A thread that has ended stands still.
+        let status = fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        status.lines().find_map(|line| line.strip_prefix("State:")).is_none_or(|state| state.trim().starts_with('T'))
+    };
+    let since = Instant::now();
+    while !fs::read_dir(format!("/proc/{pid}/task")).or_fail("reading its threads").flatten().all(stands) {
+        assert!(since.elapsed() < Duration::from_secs(60), "process {pid} does not stop");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Whether a signal to a process that is stopped is still to come.
 fn is_pending(pid: u32, signal: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).or_fail("reading its status");
@@ -325,7 +340,7 @@ fn a_target_that_ends_while_it_is_attached_to_is_said_to_have_ended() {
         let workers = Workers::start(&bench, None, &[], &[]).started();
         let pid = workers.pid();
         // It does not answer, so that the command waits, and when it does the JVM is gone.
-        signal(pid, libc::SIGSTOP);
+        stop(pid);
         let ending = std::thread::scope(|scope| {
             let attaching = scope.spawn(|| cprof(&["attach", &pid.to_string()]));
             let since = Instant::now();
@@ -383,7 +398,7 @@ fn a_jvm_that_was_stopped_prints_nothing_when_it_goes_on() {
         let pid = workers.pid();
         let out = directory.join("it.cprof");
         let attach = || cprof(&["attach", &pid.to_string(), "-o", text(&out)]);
-        signal(pid, libc::SIGSTOP);
+        stop(pid);
         let silent = attach();
         assert!(silent.code == 1 && silent.stderr.contains("did not answer within"), "{silent:?}");
         // The signal is still to come.
