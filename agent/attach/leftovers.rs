@@ -18,8 +18,6 @@ pub struct Lasting {
     pub class: jobject,
     /// Its number in the class log.
     pub entry: u32,
-    /// What it was woven for.
-    pub woven_for: WovenFor,
 }
 
 /// Those of a run that may be there still.

@@ -111,7 +111,7 @@ impl Classes {
             && let Some(entry) = self.entry_of(class)
         {
             let jni = jni?;
-            lock(&self.lasting).push(jni, Lasting { class: jni.watch(class), entry, woven_for: self.woven_for.clone() });
+            lock(&self.lasting).push(jni, Lasting { class: jni.watch(class), entry });
         }
         None
     }

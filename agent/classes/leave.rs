@@ -16,7 +16,7 @@ impl Classes {
         let bytes = self.log.records();
         let log = Log::read(&bytes);
         let alive = lock(&self.lasting).take_alive(jni);
-        let leftovers = alive.into_iter().map(|Lasting { class, entry, woven_for }| {
+        let leftovers = alive.into_iter().map(|Lasting { class, entry }| {
             let logged = log.classes.get(entry as usize)?;
             let methods =
                 logged.methods.iter().map(|&(index, id, level)| WovenMethod { index, id, level, entry: self.arena.method(id) });
@@ -28,7 +28,7 @@ impl Classes {
                 bytes: logged.bytes.to_vec(),
                 methods: methods.collect(),
                 skipped: logged.skipped.clone(),
-                woven_for,
+                woven_for: lock(&self.adopted).get(&entry).unwrap_or(&self.woven_for).clone(),
             })
         });
         leftovers.collect()
@@ -54,7 +54,7 @@ impl Classes {
         }));
         known.ids.push(ids);
         drop(known);
-        lock(&self.adopted).insert(entry, left.woven_for.options);
+        lock(&self.adopted).insert(entry, left.woven_for.clone());
         if !entered {
             self.not_covered(&left.name, "it is of an earlier attach, and the method table had no room for it");
         }
@@ -65,7 +65,7 @@ impl Classes {
         }
         // Without the tag its active frames count whole.
         let _ = self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry));
-        lock(&self.lasting).push(jni, Lasting { class: left.class, entry, woven_for: left.woven_for.clone() });
+        lock(&self.lasting).push(jni, Lasting { class: left.class, entry });
         jni.forget(class);
     }
 }

@@ -70,8 +70,8 @@ pub struct Classes {
     gaps: Mutex<BTreeSet<(String, String)>>,
     /// In a running JVM: the classes that stay woven when the agent leaves.
     lasting: Mutex<Lastings>,
-    /// Those of them that are of an earlier attach: how they were woven.
-    adopted: Mutex<FxHashMap<EntryId, weave::Options>>,
+    /// Those of them that are of an earlier attach. Whoever holds the lock asks the VM for nothing: threads may be stopped.
+    adopted: Mutex<FxHashMap<EntryId, WovenFor>>,
     /// Those to which another agent gave woven code.
     kept: Mutex<Kept>,
     defining: AtomicUsize,
@@ -273,7 +273,7 @@ impl Classes {
     /// The VM has defined a hidden class: from here on its frames are recognised.
     pub fn defined_hidden(&self, jni: Jni, class: jclass, entry: EntryId) -> Option<()> {
         if self.sight.is_some() {
-            crate::lock(&self.lasting).push(jni, Lasting { class: jni.watch(class), entry, woven_for: self.woven_for.clone() });
+            crate::lock(&self.lasting).push(jni, Lasting { class: jni.watch(class), entry });
         }
         self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry)).ok()
     }

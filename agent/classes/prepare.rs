@@ -188,7 +188,7 @@ impl Classes {
     pub fn maps(&self, number: EntryId, entry: &ClassEntry) -> Option<Woven> {
         let ids = entry.methods.iter().map(|&(index, id, _)| (index, id)).collect();
         let class = ClassFile::parse(entry.bytes).ok()?;
-        let adopted = lock(&self.adopted).get(&number).copied();
+        let adopted = lock(&self.adopted).get(&number).map(|woven_for| woven_for.options);
         let mut numbering = self.numbering(&class, Some(ids));
         if adopted.is_some() {
             // What has an id was selected, whatever the patterns are by now.

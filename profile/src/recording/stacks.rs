@@ -6,7 +6,7 @@
 use super::capture::{Capture, Where};
 use super::memory::Memory;
 use crate::model::DepartureKind;
-use cprof_instrument::abi::{self, flags};
+use cprof_instrument::abi::{self, MethodEntry, flags};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A thread's active frames.
@@ -271,10 +271,16 @@ impl Walk<'_> {
 
 /// Whether a method's frames have a node that is nobody's current one.
 fn is_leaf(mem: &dyn Memory, method: u32) -> bool {
-    mem.u32(abi::METHODS + abi::METHOD_ENTRY * u64::from(method)).is_some_and(|entry| entry & abi::METHOD_LEAF != 0)
+    entry(mem, method).is_some_and(|entry| entry.leaf)
 }
 
-/// Whether a method is a constructor, as the method table has it.
+/// Whether a method is a constructor.
 fn is_constructor(mem: &dyn Memory, method: u32) -> bool {
-    mem.u32(abi::METHODS + abi::METHOD_ENTRY * u64::from(method) + 4).is_some_and(|entry| entry >> abi::METHOD_CLASS != 0)
+    entry(mem, method).is_some_and(|entry| entry.class != 0)
+}
+
+/// What the method table says of a method.
+fn entry(mem: &dyn Memory, method: u32) -> Option<MethodEntry> {
+    let at = abi::METHODS + abi::METHOD_ENTRY * u64::from(method);
+    Some(MethodEntry::of([mem.u32(at)?, mem.u32(at + 4)?]))
 }
