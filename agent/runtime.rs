@@ -251,6 +251,7 @@ mod tests {
             ("SIMILAR_NAMES", lessees::SIMILAR_NAMES.into()),
             ("ANY_NAMES", lessees::ANY_NAMES.into()),
             ("VIRTUAL_THREADS", lessees::VIRTUAL_THREADS.into()),
+            ("UNNAMED", lessees::UNNAMED.into()),
             ("DEPARTURE_WHERE", departure::WHERE),
             ("DEPARTURE_NEXT", departure::NEXT),
             ("DEPARTURE_COUNT", departure::COUNT),

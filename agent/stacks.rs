@@ -16,10 +16,20 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-/// The tag of virtual threads; no loader and no class has it (`crate::classes`).
-const VIRTUAL_THREAD_TAG: i64 = i64::MAX;
+/// A class of virtual threads.
+struct Kind {
+    signature: &'static str,
+    /// Of its instances; no loader and no class has it (`crate::classes`).
+    tag: i64,
+    /// Each is bound to a thread of the system's: where the VM has no continuations (`-XX:-VMContinuations`). GetAllThreads does
+    /// not list these either (JDK 25).
+    bound: bool,
+}
 
-const VIRTUAL_THREAD: &str = "Ljava/lang/VirtualThread;";
+const KINDS: [Kind; 2] = [
+    Kind { signature: "Ljava/lang/VirtualThread;", tag: i64::MAX, bound: false },
+    Kind { signature: "Ljava/lang/ThreadBuilders$BoundVirtualThread;", tag: i64::MAX - 1, bound: true },
+];
 
 /// Threads that are stopped amid injected code may run on this often in all, and each this often, for a moment that gets longer
 /// with every time. (Where there are more threads than cores, many moments pass in which it has no turn.)
@@ -57,7 +67,7 @@ impl Stopped {
         faults::pass("stop threads");
         let alone = lock(&STOPPING);
         // What is asked for while threads stand still may wait for them: the class must be known before.
-        let virtual_class = if virtuals { virtual_class(jvmti, jni) } else { Some(None) };
+        let virtual_classes = if virtuals { virtual_classes(jvmti, jni) } else { Some(Vec::new()) };
         let current = jvmti.current_thread();
         // From here on dropping it has the threads run again. HotSpot gives this capability to one agent at a time
         // (jvmtiManageCapabilities.cpp), and a debugger that does not get it ends the JVM.
@@ -82,11 +92,15 @@ impl Stopped {
         // A thread that has not been stopped yet may start another that is not in the list: so until there is none that still
         // runs.
         while stopped.platform(jni, current) {}
-        if virtual_class != Some(None) && wanted() {
-            let found = virtual_class.flatten().map(|class| (class, jvmti.instances(class, VIRTUAL_THREAD_TAG)));
-            match found {
-                Some((class, Ok(virtuals))) => stopped.threads.extend(started(jni, class, virtuals)),
-                _ => stopped.whole = false,
+        if virtual_classes.as_ref().is_none_or(|classes| !classes.is_empty()) && wanted() {
+            stopped.whole &= virtual_classes.is_some();
+            for (kind, class) in virtual_classes.into_iter().flatten() {
+                match jvmti.instances(class, kind.tag) {
+                    // Those that have not been started have no stack, says the VM.
+                    Ok(bound) if kind.bound => stopped.threads.extend(bound),
+                    Ok(virtuals) => stopped.threads.extend(started(jni, class, virtuals)),
+                    Err(_) => stopped.whole = false,
+                }
             }
         }
         stopped
@@ -161,20 +175,22 @@ impl Drop for Stopped {
     }
 }
 
-/// The class of virtual threads, or that it is not initialised, for there are none then; `None`: that cannot be told. JNI's
-/// FindClass would initialise it, which makes a thread, and ask the application's class loader.
-fn virtual_class(jvmti: Jvmti, jni: Jni) -> Option<Option<jclass>> {
-    static CLASS: AtomicPtr<_jobject> = AtomicPtr::new(std::ptr::null_mut());
-    if CLASS.load(Ordering::Acquire).is_null() {
+/// Those classes of virtual threads that are initialised, for of others there are none; `None`: that cannot be told. JNI's
+/// FindClass would initialise them, which makes a thread, and ask the application's class loader.
+fn virtual_classes(jvmti: Jvmti, jni: Jni) -> Option<Vec<(&'static Kind, jclass)>> {
+    static CLASSES: [AtomicPtr<_jobject>; KINDS.len()] = [const { AtomicPtr::new(std::ptr::null_mut()) }; KINDS.len()];
+    // HotSpot loads both when it starts (JDK 21 and 25, vmClassMacros.hpp).
+    if CLASSES.iter().any(|class| class.load(Ordering::Acquire).is_null()) {
         for class in jvmti.loaded_classes().ok()? {
-            if jvmti.class_signature(class).is_ok_and(|signature| signature == VIRTUAL_THREAD) {
-                CLASS.store(jni.keep(class)?, Ordering::Release);
+            let signature = jvmti.class_signature(class).unwrap_or_default();
+            if let Some(at) = KINDS.iter().position(|kind| kind.signature == signature) {
+                CLASSES[at].store(jni.keep(class)?, Ordering::Release);
             }
             jni.forget(class);
         }
     }
-    let class = CLASS.load(Ordering::Acquire);
-    Some((!class.is_null() && jvmti.is_initialised(class)).then_some(class))
+    let classes = KINDS.iter().zip(CLASSES.iter().map(|class| class.load(Ordering::Acquire)));
+    Some(classes.filter(|&(_, class)| !class.is_null() && jvmti.is_initialised(class)).collect())
 }
 
 /// Those of some virtual threads that have been started. A walk of the heap also finds one that another thread is in the middle
@@ -204,7 +220,7 @@ fn is_virtual(jvmti: Jvmti, jni: Jni, thread: jobject) -> bool {
     let class = jni.class_of(thread);
     let signature = jvmti.class_signature(class).unwrap_or_default();
     jni.forget(class);
-    signature == VIRTUAL_THREAD
+    KINDS.iter().any(|kind| kind.signature == signature)
 }
 
 /// The address of the node below which a thread's next call counts, given its context's words; `None` where that is nowhere.

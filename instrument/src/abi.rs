@@ -356,6 +356,8 @@ pub mod lessees {
     pub const ANY_NAMES: u32 = 4;
     /// They are virtual.
     pub const VIRTUAL_THREADS: u32 = 8;
+    /// One had no name when it leased the tree, as those that attach by JNI: the next such looks for it.
+    pub const UNNAMED: u32 = 16;
 }
 
 /// A record of departures of one kind from one bytecode of a node, in front of older ones: u32 kind, then:

@@ -2,10 +2,11 @@
 //! without.
 
 use cprof_tests::jdk::{self, Jdk};
-use cprof_tests::run::{Ending, Report};
+use cprof_tests::run::{self, Ending, Report};
 use cprof_tests::tree::Tree;
 use cprof_tests::{OrFail, build};
 use std::path::Path;
+use std::process::Command;
 
 /// Runs the program; `snapshot` is what it asks to write.
 fn steered(jdk: &Jdk, class_path: &str, flags: &[String], snapshot: &Path) -> Ending {
@@ -95,6 +96,32 @@ fn threads_may_ask_at_the_same_time() {
         java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
         // Four bytecodes a call.
         assert_eq!(build::must(java.args(["-cp", &build::with_api(&jdk), "Concurrent"])), format!("{}\n", 4 * 6 * 20));
+    }
+}
+
+/// Where the VM has no continuations, virtual threads are threads of another class, and stop and are found in another way.
+#[test]
+fn virtual_threads_ask_and_are_counted_to_the_bytecode_with_and_without_continuations() {
+    for jdk in jdk::all().into_iter().filter(|jdk| jdk.feature >= 21) {
+        for continuations in ["-XX:+VMContinuations", "-XX:-VMContinuations"] {
+            let directory = build::fresh(&format!("api-bound-{}", jdk.feature));
+            let (snapshot, out) = (directory.join("snapshot.cprof"), directory.join("end.cprof"));
+            let mut java = jdk.command("java");
+            java.args(["-XX:+UnlockExperimentalVMOptions", continuations]);
+            java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+            java.args(["-cp", &build::with_api(&jdk), "Bound"]).arg(&snapshot);
+            // A thread that stops itself never goes on.
+            let mut limited = Command::new("timeout");
+            limited.args(["-s", "KILL", "300"]);
+            let ending = run::end(run::under(limited, &java));
+            let what = format!("JDK {}, {continuations}", jdk.feature);
+            assert_eq!((ending.stdout.as_str(), ending.stderr.as_str(), ending.code), ("true\n", "", 7), "{what}");
+            // aload_0, invokevirtual; then goto over the handler, invokestatic, return.
+            for (profile, bytecodes) in [(&snapshot, 2 * 20), (&out, 5 * 20)] {
+                let waits = Report::read(profile).tree.of_method("Bound.await(Ljava/util/concurrent/CountDownLatch;)V");
+                assert_eq!((waits.calls, waits.bytecodes), (20, bytecodes), "{what}, {}", profile.display());
+            }
+        }
     }
 }
 

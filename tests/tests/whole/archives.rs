@@ -50,3 +50,22 @@ fn such_a_program_runs_uncounted() {
         assert!(cache.is_file() && !out.exists(), "{}", ending.stderr);
     }
 }
+
+/// Classes that HotSpot loads while it retransforms another it takes for that one, unless the cache had them.
+#[test]
+fn a_jvm_that_uses_a_cache_is_as_it_was_when_cprof_has_left() {
+    for bench in run::benches().iter().filter(|bench| bench.jdk.feature >= 25) {
+        let directory = build::fresh("archives-used");
+        let (cache, out) = (directory.join("classes.aot"), directory.join("it.cprof"));
+        let written = format!("-XX:AOTCacheOutput={}", cache.display());
+        // As little as can be is loaded then.
+        java(bench, &directory, &[&written, "NoSuchClass"]).output().or_fail("starting java");
+        assert!(cache.is_file());
+        let used = format!("-XX:AOTCache={}", cache.display());
+        // Its next sleep has the class in that the JVM retransforms first.
+        let mut running = Running::start(java(bench, &directory, &[&used, "Spins"]), &directory);
+        running.command(&format!("out={}", out.display()));
+        let left = running.command("command=detach");
+        assert!(!left.contains_key("error") && !left.contains_key("not_restored"), "{left:?}");
+    }
+}

@@ -147,3 +147,18 @@ fn a_class_with_a_method_that_is_too_large_is_counted_in_every_loader() {
         assert!(report.warnings.is_empty(), "{:?}", report.warnings);
     }
 }
+
+/// A thread that attaches by JNI has no name at its first call, by which it could find a tree.
+#[test]
+fn native_threads_that_attach_in_turn_have_one_tree() {
+    for bench in run::benches() {
+        let out = build::directory().join(format!("attaches-{}.cprof", bench.jdk.feature));
+        let mut java = bench.java(&[]);
+        java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+        assert_eq!(build::must(java.args(["-cp", &bench.built.class_path, "Attaches", "400"])), "400\n");
+        assert_eq!(Report::read(&out).tree.of_method("Attaches.called()V").calls, 400, "JDK {}", bench.jdk.feature);
+        // Those of the JVM's own threads among them.
+        let trees = cprof_profile::file::read(&out).or_fail(out.display()).threads.len();
+        assert!(trees < 20, "JDK {}: {trees} trees", bench.jdk.feature);
+    }
+}

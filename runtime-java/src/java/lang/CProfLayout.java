@@ -55,5 +55,5 @@ final class CProfLayout {
     static final int SLOT_COUNT = 1_048_576, SLOT_WINDOW = 64, SLOT_SIZE = 32, SLOT_NODE = 8, SLOT_TREE = 16, SLOT_CACHE = 24;
     /** Woven code passes bytecode indices as sign-extended 16-bit numbers. */
     static final int BCI = 0xFFFF;
-    static final int LEASED = 1, SIMILAR_NAMES = 2, ANY_NAMES = 4, VIRTUAL_THREADS = 8;
+    static final int LEASED = 1, SIMILAR_NAMES = 2, ANY_NAMES = 4, VIRTUAL_THREADS = 8, UNNAMED = 16;
 }

@@ -6,6 +6,7 @@ import static java.lang.CProfVariant.SIMPLE;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import jdk.internal.misc.Unsafe;
+import jdk.internal.module.Modules;
 import jdk.internal.reflect.Reflection;
 import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.Hidden;
@@ -213,6 +214,9 @@ public final class CProfRuntime {
         Unsafe u = Unsafe.getUnsafe();
         tid = u.objectFieldOffset(Thread.class, "tid");
         configure(u);
+        // As the JVM does when the first class of a module is retransformed. What that loads would be taken for the class that is
+        // being retransformed (JDK 25, where an AOT cache has not loaded it: jvmtiExport.cpp, post_class_file_load_hook_env).
+        Modules.transformedByAgent(Object.class.getModule());
         link();
         hook0(ClassLoader.class, true);
         bound = true;

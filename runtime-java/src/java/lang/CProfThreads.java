@@ -57,8 +57,7 @@ final class CProfThreads {
         if (caches != CACHES_OFF) CProfCaches.giveBack(u, t, r);
         CProfSlots.giveBack(u, t);
         u.putInt(null, r + ROOT_FLAGS, u.getInt(null, r + ROOT_FLAGS) & ~LEASED);
-        int label = u.getInt(null, r + ROOT_LABEL);
-        long list = list(label == 0 ? 0 : u.getInt(null, at(label) + 8));
+        long list = list(hash(u, r));
         for (;;) {
             long head = u.getLongVolatile(null, list);
             u.putInt(null, r + ROOT_NEXT_FREE, (int) head);
@@ -80,13 +79,19 @@ final class CProfThreads {
             long head = u.getLongVolatile(null, list);
             if ((int) head == 0) return 0;
             long r = at((int) head);
-            if (sameName) {
-                int label = u.getInt(null, r + ROOT_LABEL);
-                if ((label == 0 ? 0 : u.getInt(null, at(label) + 8)) != hash) return 0;
-            }
+            if (sameName && hash(u, r) != hash) return 0;
             // Trees are never unmapped, so the read is safe when another thread was faster; the tag then fails the exchange.
             if (u.compareAndSetLong(null, list, head, tagged(head, u.getInt(null, r + ROOT_NEXT_FREE)))) return r;
         }
+    }
+
+    /**
+     * The hash of a name by which a tree is looked for. A thread that attaches has no name at its first call: it has to find the
+     * tree of one before it, whatever name that had in the end.
+     */
+    @Hidden private static int hash(Unsafe u, long r) {
+        int label = u.getInt(null, r + ROOT_LABEL);
+        return label == 0 || (u.getInt(null, r + ROOT_FLAGS) & UNNAMED) != 0 ? 0 : u.getInt(null, at(label) + 8);
     }
 
     @Hidden private static long list(int hash) {
@@ -102,6 +107,7 @@ final class CProfThreads {
     @Hidden private static void lessee(Unsafe u, Thread t, long r, Object name, int hash) {
         int flags = u.getInt(null, r + ROOT_FLAGS) | LEASED;
         if (virtual == 2 && t instanceof BaseVirtualThread) flags |= VIRTUAL_THREADS;
+        if (name == null) flags |= UNNAMED;
         int label = u.getInt(null, r + ROOT_LABEL);
         if (label == 0) {
             label(u, t, r);
