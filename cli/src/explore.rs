@@ -56,7 +56,7 @@ pub fn explore(args: &Explore) -> Result<()> {
     }
     let view = View::load(&args.part, None, Shape::Nodes)?;
     let chosen = view.chosen_nodes();
-    let Matrix { configurations, base } = matrix::read(args.matrix.as_deref(), &view.profile.caches)?;
+    let Matrix { configurations, base } = matrix::read(args.matrix.as_deref(), &view.profile)?;
     let against = base.as_ref().unwrap_or(&configurations[0]).name();
     let all: Vec<&Configuration> = configurations.iter().chain(&base).collect();
     let (progress, done) = (Progress::start(format!("evaluating {}", view.file)), AtomicUsize::new(0));

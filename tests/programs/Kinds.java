@@ -2,7 +2,7 @@
 // reach a native method, which leave it open, without call sites, which of the kinds those were that called.
 // expect: Kinds$Base.value(I)I calls=20000 thrown=0
 // expect: Kinds$Sub.nullable(LKinds$Base;LKinds$Valued;I)I calls=3000
-// expect: Kinds$Base.hashCode()I calls=4500
+// expect: Kinds$Base.hashCode()I calls=7500
 class Kinds {
     interface Valued {
         int value(int x);
@@ -53,9 +53,17 @@ class Kinds {
         }
     }
 
+    static class Own {
+        // The first is Object's whatever happens, so all calls of Base.hashCode are the second's.
+        int hash(Base b) {
+            return super.hashCode() > b.hashCode() ? 1 : 1;
+        }
+    }
+
     static int measured() {
         Sub sub = new Sub();
         Base base = new Base();
+        Own own = new Own();
         Plain plain = new Plain();
         int sum = 0;
         for (int i = 0; i < 3000; i++) {
@@ -68,6 +76,7 @@ class Kinds {
                 sum++;
             }
             sum += sub.identity(i % 2 == 0 ? base : plain, base) == 14 ? 1 : 0;
+            sum += own.hash(base);
         }
         return sum;
     }

@@ -1,10 +1,11 @@
 //! Which configurations are compared: a matrix, all of whose combinations are.
 
 use super::settings;
-use crate::report::processor::model;
+use crate::report::processor::{chosen_cache, model};
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
-use cprof_profile::target::{self, CycleEstimator, Library, Place, TargetError};
+use cprof_profile::model::Profile;
+use cprof_profile::target::{self, Library, Place, TargetError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -59,8 +60,8 @@ struct Base {
     set: BTreeMap<Spanned<String>, i64>,
 }
 
-/// Reads a matrix, the default one for none, for a profile with these caches `simulated`.
-pub fn read(path: Option<&Path>, simulated: &[CacheSpec]) -> Result<Matrix> {
+/// Reads a matrix, the default one for none, for a profile.
+pub fn read(path: Option<&Path>, profile: &Profile) -> Result<Matrix> {
     let name = path.map_or_else(|| "the default matrix".to_owned(), |path| path.display().to_string());
     let text = match path {
         Some(path) => {
@@ -70,7 +71,7 @@ pub fn read(path: Option<&Path>, simulated: &[CacheSpec]) -> Result<Matrix> {
         None => DEFAULT.to_owned(),
     };
     let file: File = toml::from_str(&text).map_err(|e| TargetError::of_toml(&name, &text, &e))?;
-    Source { name: &name, text: &text }.matrix(file, simulated)
+    Source { name: &name, text: &text }.matrix(file, profile)
 }
 
 /// Knows where things stand in the file.
@@ -100,21 +101,21 @@ impl Source<'_> {
     }
 
     /// All combinations, and the base.
-    fn matrix(&self, file: File, simulated: &[CacheSpec]) -> Result<Matrix> {
+    fn matrix(&self, file: File, profile: &Profile) -> Result<Matrix> {
         let caches: Vec<CacheSpec> = match &file.caches {
             Some(caches) => caches.iter().map(|cache| self.cache(cache)).collect::<Result<_, _>>()?,
-            None => simulated.iter().copied().chain([CacheSpec::IDEAL, CacheSpec::NONE]).collect(),
+            None => profile.caches.iter().copied().chain([CacheSpec::IDEAL, CacheSpec::NONE]).collect(),
         };
         let mut sets: Vec<Vec<(String, i64)>> = vec![Vec::new()];
         for (name, values) in &file.set {
             if values.is_empty() {
                 bail!(self.wrong(name, format!("{} has no values; give it some, or leave it out", name.get_ref())));
             }
+            if sets.len().saturating_mul(values.len()) > MOST {
+                bail!("{} has too many configurations, at {}; it may have at most {MOST}", self.name, name.get_ref());
+            }
             let with = |set: &Vec<(String, i64)>, v: i64| set.iter().cloned().chain([(name.get_ref().clone(), v)]).collect();
             sets = sets.iter().flat_map(|set| values.iter().map(move |&v| with(set, v))).collect();
-            if sets.len() > MOST {
-                break;
-            }
         }
         let count = file.targets.len().saturating_mul(caches.len()).saturating_mul(sets.len());
         if count == 0 || count > MOST {
@@ -131,17 +132,18 @@ impl Source<'_> {
                 }));
             }
         }
-        let base = file.base.map(|base| self.base(base)).transpose()?;
+        let base = file.base.map(|base| self.base(base, profile)).transpose()?;
         Ok(Matrix { configurations, base })
     }
 
-    fn base(&self, base: Base) -> Result<Configuration> {
+    /// Without a cache, with the one that reports choose.
+    fn base(&self, base: Base, profile: &Profile) -> Result<Configuration> {
         self.check(&base.target, base.set.keys())?;
         let set: Vec<_> = base.set.into_iter().map(|(name, value)| (name.into_inner(), value)).collect();
         let target = base.target.into_inner();
         let cache = match &base.cache {
             Some(text) => self.cache(text)?,
-            None => model(&target, &set)?.cache(),
+            None => chosen_cache(profile, &model(&target, &set)?),
         };
         Ok(Configuration { target, cache, set })
     }

@@ -178,7 +178,7 @@ impl<'a> Sums<'a> {
         };
         let mut lines =
             vec![("cycles", self.cycles, format!("on {} ({}): {time}CPI {}", self.target, self.accuracy, ratio(self.cpi)))];
-        if self.cache != CacheSpec::IDEAL.to_string() {
+        if !self.cache.starts_with(&CacheSpec::IDEAL.to_string()) {
             let rate = percent(self.hit_rate);
             lines.push(("entry misses", self.entry_misses, format!("of method cache {}: hit rate {rate}", self.cache)));
             lines.push(("return misses", self.return_misses, String::new()));

@@ -8,7 +8,7 @@
 //! that no other site explains, if it belongs to the library that implements them, or if the caller does.
 
 use crate::code::{CodeError, for_each_method, text};
-use crate::model::Profile;
+use crate::model::{NativeSite, Profile};
 use crate::target::InvokeKind;
 use cprof_instrument::classfile::access;
 use cprof_instrument::classfile::instructions::Instructions;
@@ -55,6 +55,8 @@ enum Names {
     Adapter,
     /// The last call within an adapter: any method at all.
     Anything,
+    /// A native method, whatever the receiver: no context is below.
+    Native,
 }
 
 /// The call sites of all methods.
@@ -67,6 +69,10 @@ impl CallSites {
     /// Reads them out of the profile's classes.
     pub fn read(profile: &Profile) -> Result<CallSites, CodeError> {
         let mut by_method = vec![Vec::new(); profile.methods.len()];
+        let mut natives: Vec<&[NativeSite]> = vec![&[]; profile.methods.len()];
+        for sites in profile.native_sites.chunk_by(|a, b| a.method == b.method) {
+            natives[sites[0].method as usize] = sites;
+        }
         for_each_method(profile, |m, class, method| {
             let fail = |e: cprof_instrument::Error| CodeError { class: class.name_str().into_owned(), reason: e.to_string() };
             let Some(code) = class.code(method).map_err(fail)? else { return Ok(()) };
@@ -80,6 +86,10 @@ impl CallSites {
                     site.callee = (text(member.name), text(member.descriptor));
                     site.class = text(member.class);
                     site.names = names(member.class, member.name);
+                    let is_native = |s: &NativeSite| !s.dynamic && s.bci == instruction.bci;
+                    if natives[m].iter().any(is_native) {
+                        site.names = Names::Native;
+                    }
                 }
                 by_method[m].push(site);
             }
@@ -128,7 +138,7 @@ fn classify(profile: &Profile, caller: u32, callee: u32, site: u32, sites: &[Sit
     let adapter = class.name.starts_with("java/lang/invoke/") && class.name != "java/lang/invoke/MethodHandleNatives";
     let in_library = profile.classes[profile.methods[caller as usize].class as usize].name.starts_with("java/lang/invoke/");
     let unnamed = |s: &&Site| match s.names {
-        Names::Callee => false,
+        Names::Callee | Names::Native => false,
         Names::Adapter => adapter,
         Names::Anything => in_library && callee.name != "<clinit>",
     };

@@ -51,7 +51,9 @@ impl Caches {
             }
             // Without another wish, the processor's own.
             caches = caches.or_else(|| Some(vec![model.cache()]));
-            options.target = target;
+            // A report may be asked for elsewhere.
+            let file = Library.is_file(&target).then(|| std::path::absolute(&target).ok()).flatten();
+            options.target = file.and_then(|path| path.into_os_string().into_string().ok()).unwrap_or(target);
         }
         let Some(caches) = caches else {
             return match self.scope {

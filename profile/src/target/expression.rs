@@ -276,6 +276,9 @@ impl Parser<'_> {
         self.expect('(')?;
         let mut arguments = vec![self.sum()?];
         while self.accept(',') {
+            if arguments.len() == DEEPEST {
+                return error(self.at, format!("more than {DEEPEST} arguments"));
+            }
             arguments.push(self.sum()?);
         }
         self.expect(')')?;

@@ -212,7 +212,7 @@ impl Model {
                     if has_load && in_call {
                         known.push("l");
                     }
-                    let hint = if name == "l" && in_call { "; l needs a [load] table" } else { "" };
+                    let hint = if name == "l" && in_call && self.load[0].is_empty() { "; l needs a [load] table" } else { "" };
                     let known = if known.is_empty() { "none at all".to_owned() } else { known.join(", ") };
                     return at(
                         &place,
