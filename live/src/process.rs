@@ -22,6 +22,11 @@ pub struct Process {
     handled_signals: u64,
 }
 
+/// A text of the system's. Names in it, of commands and files, may be of any bytes.
+fn read(file: &str) -> io::Result<String> {
+    fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Whether a process has ended and only waits for its parent to hear of it. (The first thread alone may have ended, too.)
 fn is_over(stat: &str, status: &str) -> bool {
     let state = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().next());
@@ -37,8 +42,8 @@ impl Process {
     pub fn find(pid: u32) -> io::Result<Process> {
         // A process that is gone between open and read answers ESRCH.
         let gone = |e: io::Error| if e.raw_os_error() == Some(libc_esrch()) { io::ErrorKind::NotFound.into() } else { e };
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).map_err(gone)?;
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).map_err(gone)?;
+        let stat = read(&format!("/proc/{pid}/stat")).map_err(gone)?;
+        let status = read(&format!("/proc/{pid}/status")).map_err(gone)?;
         if is_over(&stat, &status) {
             return Err(io::ErrorKind::NotFound.into());
         }
@@ -83,7 +88,7 @@ impl Process {
 
     /// The files it has mapped into its memory, each once; `None` when that may not be read: another user's process.
     pub fn mapped_files(&self) -> Option<Vec<String>> {
-        let maps = fs::read_to_string(format!("/proc/{}/maps", self.pid)).ok()?;
+        let maps = read(&format!("/proc/{}/maps", self.pid)).ok()?;
         Some(files_of(&maps))
     }
 }
@@ -127,7 +132,7 @@ pub(crate) fn not_ours(pid: u32, owner: u32) -> String {
 
 /// The name of a user for people: from `/etc/passwd`, else the number.
 pub fn user_name(user: u32) -> String {
-    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let passwd = read("/etc/passwd").unwrap_or_default();
     let named = passwd.lines().find_map(|line| {
         let mut fields = line.split(':');
         let (name, number) = (fields.next()?, fields.nth(1)?);
@@ -147,6 +152,7 @@ pub fn same_file(a: &std::path::Path, b: &std::path::Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn a_process_that_nobody_has_waited_for_is_over() {
@@ -158,6 +164,18 @@ mod tests {
         }
         assert_eq!(Process::find(child.id()).unwrap_err().kind(), io::ErrorKind::NotFound);
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn names_are_of_any_bytes() {
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+        fs::copy("/bin/sleep", &program).unwrap();
+        let mut child = std::process::Command::new(program).arg("60").spawn().unwrap();
+        let found = Process::find(child.id()).map(|process| process.mapped_files());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(found.unwrap().is_some_and(|files| files.iter().any(|file| file.ends_with("caf\u{fffd}"))));
     }
 
     #[test]
