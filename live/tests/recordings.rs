@@ -1,7 +1,7 @@
 //! Directories that are, that look like, and that only pretend to be recordings.
 
 use cprof_instrument::abi::{self, flags, header};
-use cprof_live::process::own_user;
+use cprof_live::process::{Process, own_user};
 use cprof_live::recordings::{CleanError, OpenError, Recording, Shelf, State, remove};
 use cprof_live::take::{self, TakeError};
 use cprof_profile::model::{RunFacts, Taken};
@@ -10,12 +10,15 @@ use cprof_profile::recording::log::{ClassEntry, Entry, encode};
 use cprof_profile::recording::{CaptureError, LOG_VERSION, Origin, OriginError};
 use rustix::fs::{CWD, FileType, FlockOperation, Mode, flock, mknodat};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt, chown, symlink};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// No process has this id: the kernel's largest is 2²².
 const DEAD: u32 = 1 << 23;
+
+/// The user "nobody", of whom every Linux has one.
+const NOBODY: u32 = 65534;
 
 /// A shelf of its own.
 struct Place(TempDir);
@@ -167,6 +170,31 @@ fn a_log_with_holes_is_read_to_its_end() {
     }
     assert!(copy.metadata().unwrap().blocks() * 512 < bytes.len() as u64);
     assert!(open(&path).unwrap().log().unwrap() == bytes);
+}
+
+#[test]
+fn whose_a_recording_is_its_owner_says_and_not_its_name() {
+    let place = Place::new();
+    let own = Process::find(std::process::id()).unwrap();
+    let origin = Origin { log_version: LOG_VERSION, process_start: own.start, run: RunFacts::default() };
+    let mut log = Vec::new();
+    encode(&Entry::Origin(&origin.to_json()), &mut log);
+    let path = place.recording(own.pid);
+    fs::write(path.join("classes"), log).unwrap();
+    let agent = File::open(path.join("arena")).unwrap();
+    flock(&agent, FlockOperation::LockExclusive).unwrap();
+    // A process in a user namespace has another number for its user.
+    let inside = place.0.path().join(DirectoryName { user: own_user() + 1, ..Place::name(own.pid) }.to_string());
+    fs::rename(&path, &inside).unwrap();
+    assert_eq!(place.shelf().recordings().unwrap()[0].owner, own_user());
+    assert_eq!(place.shelf().of_process(&own).unwrap().unwrap().path(), inside);
+    // Somebody else's under this user's name; only root can make one, and look at it.
+    fs::rename(&inside, &path).unwrap();
+    if own_user() == 0 {
+        [path.join("arena"), path.join("classes"), path].iter().for_each(|file| chown(file, Some(NOBODY), None).unwrap());
+        assert!(matches!(place.shelf().recordings().unwrap()[0].state, State::Recorded(_)));
+        assert!(place.shelf().of_process(&own).unwrap().is_none());
+    }
 }
 
 #[test]
