@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+/// No process has this id: the kernel's largest is 2²².
+const DEAD: u32 = 1 << 23;
+
 /// A recording's directory; removed when dropped.
 struct Recording(PathBuf);
 
@@ -60,4 +63,18 @@ fn top_says_no_rate_of_a_recording_that_has_ended() {
     let cut = cut.wait_with_output().unwrap();
     assert_eq!((cut.status.code(), cut.stdout.len()), (Some(1), 0));
     assert!(error(&cut).contains("ended within the time, so that there is no rate"), "{}", error(&cut));
+}
+
+#[test]
+fn all_is_removed_whether_anybody_reads_what_it_was() {
+    let shelf = tempfile::tempdir().unwrap();
+    for (out, code) in [(Stdio::piped(), 0), (File::options().write(true).open("/dev/full").unwrap().into(), 1)] {
+        let recordings = [DEAD, DEAD + 1, DEAD + 2].map(|pid| Recording::new(shelf.path(), pid, 1));
+        let mut clean = cprof(&["clean"]);
+        let mut child = clean.args(recordings.iter().map(|recording| &recording.0)).stdout(out).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", error(&output));
+        assert!(recordings.iter().all(|recording| !recording.0.exists()));
+    }
 }
