@@ -65,6 +65,13 @@ impl Process {
         Process::find(self.pid).is_ok_and(|now| now.start == self.start)
     }
 
+    /// When it began, in milliseconds since 1970, to a second or so; `None` when that cannot be found out.
+    pub fn started_ms(&self) -> Option<u64> {
+        // When the machine did, in seconds (proc_stat(5)).
+        let machine: u64 = read("/proc/stat").ok()?.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+        Some(machine * 1000 + self.start.saturating_mul(1000) / rustix::param::clock_ticks_per_second())
+    }
+
     /// Whether it has a handler for a signal, so that the signal does not end it.
     pub fn handles(&self, signal: u32) -> bool {
         signal >= 1 && self.handled_signals >> (signal - 1) & 1 == 1
@@ -153,6 +160,7 @@ pub fn same_file(a: &std::path::Path, b: &std::path::Path) -> bool {
 mod tests {
     use super::*;
     use std::os::unix::ffi::OsStrExt;
+    use std::time::{SystemTime, UNIX_EPOCH};
 
     #[test]
     fn a_process_that_nobody_has_waited_for_is_over() {
@@ -194,6 +202,8 @@ mod tests {
         let own = Process::find(std::process::id()).unwrap();
         assert!(own.is_alive());
         assert_eq!(own.user, own_user());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
+        assert!(own.started_ms().is_some_and(|began| began <= now + 1000 && began + 3_600_000 > now));
         assert!(own.mapped_files().is_some_and(|files| !files.is_empty()));
         let maps = "7f0-7f1 r--p 0 fd:00 1 /jdk/libjvm.so (deleted)\n7f1-7f2 r-xp 0 fd:00 1 /jdk/libjvm.so (deleted)\n7f2-7f3 rw-p 0 00:00 0\n";
         assert_eq!(files_of(maps), ["/jdk/libjvm.so"]);

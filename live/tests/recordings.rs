@@ -12,6 +12,8 @@ use rustix::fs::{CWD, FileType, FlockOperation, Mode, flock, mknodat};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt, chown, symlink};
 use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 
 /// No process has this id: the kernel's largest is 2²².
@@ -19,6 +21,9 @@ const DEAD: u32 = 1 << 23;
 
 /// The user "nobody", of whom every Linux has one.
 const NOBODY: u32 = 65534;
+
+/// Milliseconds since 1970.
+static NOW: LazyLock<u64> = LazyLock::new(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64);
 
 /// A shelf of its own.
 struct Place(TempDir);
@@ -33,7 +38,7 @@ impl Place {
     }
 
     fn name(pid: u32) -> DirectoryName {
-        DirectoryName { user: own_user(), pid, started_ms: 1000 }
+        DirectoryName { user: own_user(), pid, started_ms: *NOW }
     }
 
     fn path(&self, pid: u32) -> PathBuf {
@@ -254,9 +259,12 @@ fn a_process_id_that_is_in_use_again_protects_nothing_but_beginnings() {
     let found = place.shelf().look(Place::name(own));
     assert!(!found.may_be_beginning());
     remove(&place.shelf(), &found).unwrap();
-    // The directory alone.
+    // The directory alone; an earlier process of that id may have made it.
     DirBuilder::new().mode(0o700).create(&path).unwrap();
     assert!(place.shelf().look(Place::name(own)).may_be_beginning());
+    let earlier = DirectoryName { started_ms: 1000, ..Place::name(own) };
+    fs::rename(&path, place.0.path().join(earlier.to_string())).unwrap();
+    assert!(!place.shelf().look(earlier).may_be_beginning());
     let dead = place.path(DEAD);
     DirBuilder::new().mode(0o700).create(&dead).unwrap();
     let found = place.shelf().look(Place::name(DEAD));

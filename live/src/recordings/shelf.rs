@@ -108,15 +108,20 @@ impl Shelf {
 impl Found {
     /// Whether the process of its name may still be about to record here: between making the directory and locking the arena.
     pub fn may_be_beginning(&self) -> bool {
-        match (&self.state, Process::find(self.name.pid)) {
-            (State::Recorded(_), _) => true,
-            (State::Foreign(_), _) | (_, Err(_)) => false,
-            (State::Left(recording), Ok(process)) => {
-                // A recording that has begun is locked before its log has a record.
-                let log = recording.log().unwrap_or_default();
-                Log::read(&log).origin.is_none() && process.user == self.owner
-            }
-            (State::Begun, Ok(process)) => process.user == self.owner,
-        }
+        let unlocked = match &self.state {
+            State::Recorded(_) => return true,
+            State::Foreign(_) => false,
+            // A recording that has begun is locked before its log has a record.
+            State::Left(recording) => Log::read(&recording.log().unwrap_or_default()).origin.is_none(),
+            State::Begun => true,
+        };
+        unlocked && Process::find(self.name.pid).is_ok_and(|process| process.user == self.owner && self.may_be_of(&process))
+    }
+
+    /// Whether it was made since a process began; if that is not known, it may have been.
+    fn may_be_of(&self, process: &Process) -> bool {
+        // The kernel rounds to seconds.
+        const ROUNDED_MS: u64 = 2000;
+        process.started_ms().is_none_or(|began| self.name.started_ms.saturating_add(ROUNDED_MS) >= began)
     }
 }
