@@ -1,5 +1,6 @@
 //! Where a command writes: a file that is there whole or not at all, or standard output.
 
+use crate::style::printable_or_marked;
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_profile::file::{self, same, way_out};
@@ -107,7 +108,10 @@ pub fn shown_with(profile: &Path) -> String {
 
 /// Says on standard error what was done or is to be known. Whether anybody reads it changes nothing: the command goes on.
 pub fn tell(what: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "cprof: {what}");
+    let what = what.to_string();
+    // Names in it may be anybody's. Lines are kept: a JVM says in several why it did not load an agent.
+    let lines: Vec<_> = what.split('\n').map(printable_or_marked).collect();
+    let _ = writeln!(io::stderr(), "cprof: {}", lines.join("\n"));
 }
 
 /// The whole path of a file, as somebody with another working directory must name it; links are not followed.

@@ -5,8 +5,9 @@ use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// From here on, the first of these signals does not end this process, which finishes what it has begun; the second does.
-pub fn finish_first(signals: &[i32]) -> Result<()> {
+/// From here on, the first of these signals does not end this process, which finishes what it has begun; the second does. Answers
+/// what becomes true with the first.
+pub fn finish_first(signals: &[i32]) -> Result<Arc<AtomicBool>> {
     let signalled = Arc::new(AtomicBool::new(false));
     for signal in heeded(signals) {
         // In this order: the first finds it unset.
@@ -14,7 +15,7 @@ pub fn finish_first(signals: &[i32]) -> Result<()> {
             .and_then(|_| flag::register(signal, Arc::clone(&signalled)))
             .context("setting up how signals are met")?;
     }
-    Ok(())
+    Ok(signalled)
 }
 
 /// Those of `signals` that were not being ignored when this process was started: who wrote `nohup` before a command wants it to

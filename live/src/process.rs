@@ -22,6 +22,11 @@ pub struct Process {
     handled_signals: u64,
 }
 
+/// A text of the system's. Names in it, of commands and files, may be of any bytes.
+fn read(file: &str) -> io::Result<String> {
+    fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Whether a process has ended and only waits for its parent to hear of it. (The first thread alone may have ended, too.)
 fn is_over(stat: &str, status: &str) -> bool {
     let state = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().next());
@@ -37,8 +42,8 @@ impl Process {
     pub fn find(pid: u32) -> io::Result<Process> {
         // A process that is gone between open and read answers ESRCH.
         let gone = |e: io::Error| if e.raw_os_error() == Some(libc_esrch()) { io::ErrorKind::NotFound.into() } else { e };
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).map_err(gone)?;
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).map_err(gone)?;
+        let stat = read(&format!("/proc/{pid}/stat")).map_err(gone)?;
+        let status = read(&format!("/proc/{pid}/status")).map_err(gone)?;
         if is_over(&stat, &status) {
             return Err(io::ErrorKind::NotFound.into());
         }
@@ -58,6 +63,13 @@ impl Process {
     /// Whether it is still the same process.
     pub fn is_alive(&self) -> bool {
         Process::find(self.pid).is_ok_and(|now| now.start == self.start)
+    }
+
+    /// When it began, in milliseconds since 1970, to a second or so; `None` when that cannot be found out.
+    pub fn started_ms(&self) -> Option<u64> {
+        // When the machine did, in seconds (proc_stat(5)).
+        let machine: u64 = read("/proc/stat").ok()?.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+        Some(machine * 1000 + self.start.saturating_mul(1000) / rustix::param::clock_ticks_per_second())
     }
 
     /// Whether it has a handler for a signal, so that the signal does not end it.
@@ -83,7 +95,7 @@ impl Process {
 
     /// The files it has mapped into its memory, each once; `None` when that may not be read: another user's process.
     pub fn mapped_files(&self) -> Option<Vec<String>> {
-        let maps = fs::read_to_string(format!("/proc/{}/maps", self.pid)).ok()?;
+        let maps = read(&format!("/proc/{}/maps", self.pid)).ok()?;
         Some(files_of(&maps))
     }
 }
@@ -127,7 +139,7 @@ pub(crate) fn not_ours(pid: u32, owner: u32) -> String {
 
 /// The name of a user for people: from `/etc/passwd`, else the number.
 pub fn user_name(user: u32) -> String {
-    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let passwd = read("/etc/passwd").unwrap_or_default();
     let named = passwd.lines().find_map(|line| {
         let mut fields = line.split(':');
         let (name, number) = (fields.next()?, fields.nth(1)?);
@@ -147,6 +159,8 @@ pub fn same_file(a: &std::path::Path, b: &std::path::Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::ffi::OsStrExt;
+    use std::time::{SystemTime, UNIX_EPOCH};
 
     #[test]
     fn a_process_that_nobody_has_waited_for_is_over() {
@@ -158,6 +172,18 @@ mod tests {
         }
         assert_eq!(Process::find(child.id()).unwrap_err().kind(), io::ErrorKind::NotFound);
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn names_are_of_any_bytes() {
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+        fs::copy("/bin/sleep", &program).unwrap();
+        let mut child = std::process::Command::new(program).arg("60").spawn().unwrap();
+        let found = Process::find(child.id()).map(|process| process.mapped_files());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(found.unwrap().is_some_and(|files| files.iter().any(|file| file.ends_with("caf\u{fffd}"))));
     }
 
     #[test]
@@ -176,6 +202,8 @@ mod tests {
         let own = Process::find(std::process::id()).unwrap();
         assert!(own.is_alive());
         assert_eq!(own.user, own_user());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
+        assert!(own.started_ms().is_some_and(|began| began <= now + 1000 && began + 3_600_000 > now));
         assert!(own.mapped_files().is_some_and(|files| !files.is_empty()));
         let maps = "7f0-7f1 r--p 0 fd:00 1 /jdk/libjvm.so (deleted)\n7f1-7f2 r-xp 0 fd:00 1 /jdk/libjvm.so (deleted)\n7f2-7f3 rw-p 0 00:00 0\n";
         assert_eq!(files_of(maps), ["/jdk/libjvm.so"]);

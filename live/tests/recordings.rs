@@ -1,21 +1,29 @@
 //! Directories that are, that look like, and that only pretend to be recordings.
 
 use cprof_instrument::abi::{self, flags, header};
-use cprof_live::process::own_user;
+use cprof_live::process::{Process, own_user};
 use cprof_live::recordings::{CleanError, OpenError, Recording, Shelf, State, remove};
 use cprof_live::take::{self, TakeError};
 use cprof_profile::model::{RunFacts, Taken};
 use cprof_profile::recording::files::DirectoryName;
-use cprof_profile::recording::log::{Entry, encode};
+use cprof_profile::recording::log::{ClassEntry, Entry, encode};
 use cprof_profile::recording::{CaptureError, LOG_VERSION, Origin, OriginError};
 use rustix::fs::{CWD, FileType, FlockOperation, Mode, flock, mknodat};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, FileExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt, chown, symlink};
 use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 
 /// No process has this id: the kernel's largest is 2²².
 const DEAD: u32 = 1 << 23;
+
+/// The user "nobody", of whom every Linux has one.
+const NOBODY: u32 = 65534;
+
+/// Milliseconds since 1970.
+static NOW: LazyLock<u64> = LazyLock::new(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64);
 
 /// A shelf of its own.
 struct Place(TempDir);
@@ -30,7 +38,7 @@ impl Place {
     }
 
     fn name(pid: u32) -> DirectoryName {
-        DirectoryName { user: own_user(), pid, started_ms: 1000 }
+        DirectoryName { user: own_user(), pid, started_ms: *NOW }
     }
 
     fn path(&self, pid: u32) -> PathBuf {
@@ -146,8 +154,52 @@ fn a_log_that_is_only_long_takes_no_memory() {
     let log = OpenOptions::new().write(true).open(path.join("classes")).unwrap();
     log.set_len(1 << 40).unwrap();
     let recording = open(&path).unwrap();
-    assert!(recording.log().unwrap().len() < 1 << 20);
+    assert!(recording.log().unwrap().len() <= 1 << 20);
     assert_eq!(take::read(&recording).unwrap().origin().unwrap().process_start, 5);
+}
+
+#[test]
+fn a_log_with_holes_is_read_to_its_end() {
+    let place = Place::new();
+    let path = place.recording(DEAD);
+    let zeros = vec![0; 100_000];
+    let class = ClassEntry { name: "A", loader: "", hidden: false, bytes: &zeros, methods: Vec::new(), skipped: Vec::new() };
+    let mut bytes = log(LOG_VERSION);
+    encode(&Entry::Class(class), &mut bytes);
+    encode(&Entry::Warning("the end"), &mut bytes);
+    // As `cp --sparse=always` makes it.
+    let copy = File::create(path.join("classes")).unwrap();
+    copy.set_len(bytes.len() as u64).unwrap();
+    for (at, page) in bytes.chunks(4096).enumerate().filter(|(_, page)| page.iter().any(|&b| b != 0)) {
+        copy.write_all_at(page, at as u64 * 4096).unwrap();
+    }
+    assert!(copy.metadata().unwrap().blocks() * 512 < bytes.len() as u64);
+    assert!(open(&path).unwrap().log().unwrap() == bytes);
+}
+
+#[test]
+fn whose_a_recording_is_its_owner_says_and_not_its_name() {
+    let place = Place::new();
+    let own = Process::find(std::process::id()).unwrap();
+    let origin = Origin { log_version: LOG_VERSION, process_start: own.start, run: RunFacts::default() };
+    let mut log = Vec::new();
+    encode(&Entry::Origin(&origin.to_json()), &mut log);
+    let path = place.recording(own.pid);
+    fs::write(path.join("classes"), log).unwrap();
+    let agent = File::open(path.join("arena")).unwrap();
+    flock(&agent, FlockOperation::LockExclusive).unwrap();
+    // A process in a user namespace has another number for its user.
+    let inside = place.0.path().join(DirectoryName { user: own_user() + 1, ..Place::name(own.pid) }.to_string());
+    fs::rename(&path, &inside).unwrap();
+    assert_eq!(place.shelf().recordings().unwrap()[0].owner, own_user());
+    assert_eq!(place.shelf().of_process(&own).unwrap().unwrap().path(), inside);
+    // Somebody else's under this user's name; only root can make one, and look at it.
+    fs::rename(&inside, &path).unwrap();
+    if own_user() == 0 {
+        [path.join("arena"), path.join("classes"), path].iter().for_each(|file| chown(file, Some(NOBODY), None).unwrap());
+        assert!(matches!(place.shelf().recordings().unwrap()[0].state, State::Recorded(_)));
+        assert!(place.shelf().of_process(&own).unwrap().is_none());
+    }
 }
 
 #[test]
@@ -207,9 +259,12 @@ fn a_process_id_that_is_in_use_again_protects_nothing_but_beginnings() {
     let found = place.shelf().look(Place::name(own));
     assert!(!found.may_be_beginning());
     remove(&place.shelf(), &found).unwrap();
-    // The directory alone.
+    // The directory alone; an earlier process of that id may have made it.
     DirBuilder::new().mode(0o700).create(&path).unwrap();
     assert!(place.shelf().look(Place::name(own)).may_be_beginning());
+    let earlier = DirectoryName { started_ms: 1000, ..Place::name(own) };
+    fs::rename(&path, place.0.path().join(earlier.to_string())).unwrap();
+    assert!(!place.shelf().look(earlier).may_be_beginning());
     let dead = place.path(DEAD);
     DirBuilder::new().mode(0o700).create(&dead).unwrap();
     let found = place.shelf().look(Place::name(DEAD));

@@ -17,10 +17,9 @@ use cprof_profile::names::{dotted, few, thousands};
 use cprof_profile::options::literal;
 use cprof_profile::target::Library;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Signals by which a user ends a command.
@@ -62,14 +61,8 @@ pub fn attach(args: &Attach) -> Result<()> {
     }
     let before = Identity::of(&out);
     let written = || Identity::of(&out).is_some_and(|now| Some(now) != before);
-    // Before anything is sent: an interrupted `--for` must not leave the JVM counting.
-    let signals = match args.time {
-        Some(time) => Some((time, Signals::new(signals::heeded(&ENDING)).context("setting up what an interrupt does")?)),
-        None => {
-            signals::finish_first(&ENDING)?;
-            None
-        }
-    };
+    // Before anything is sent: an interrupted `--for` must not leave the JVM counting, unless the JVM does not answer.
+    let interrupted = signals::finish_first(&ENDING)?;
     let reply = match target.send(options) {
         Err(error) if is_end(&error) => {
             let counted = which::left_counts(args.pid);
@@ -85,12 +78,12 @@ pub fn attach(args: &Attach) -> Result<()> {
         reply => reply?,
     };
     tell(format_args!("attached to JVM {}{}", args.pid, covered(&reply)));
-    let Some((time, mut signals)) = signals else {
+    let Some(time) = args.time else {
         let (pid, out) = (args.pid, out.display());
         tell(format_args!("it counts until it ends, and writes {out} then; sooner: cprof snapshot {pid}, cprof detach {pid}"));
         return Ok(());
     };
-    wait(time, &mut signals, &target.jvm.process);
+    wait(time, &interrupted, &target.jvm.process);
     if !target.jvm.process.is_alive() {
         if !written() {
             bail!("JVM {} ended before the time was up, and wrote no profile; see: cprof list --stale", args.pid);
@@ -241,22 +234,13 @@ impl Target {
 }
 
 /// Waits, but not beyond an interrupt or the JVM's end.
-fn wait(time: Duration, signals: &mut Signals, process: &Process) {
-    let (sender, interrupted) = mpsc::channel();
-    let handle = signals.handle();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            if signals.forever().next().is_some() {
-                // The receiver is there until this thread is joined.
-                let _ = sender.send(());
-            }
-        });
-        const LOOK: Duration = Duration::from_millis(200);
-        let begin = Instant::now();
-        let left = || time.saturating_sub(begin.elapsed());
-        while !left().is_zero() && interrupted.recv_timeout(left().min(LOOK)).is_err() && process.is_alive() {}
-        handle.close();
-    });
+fn wait(time: Duration, interrupted: &AtomicBool, process: &Process) {
+    const LOOK: Duration = Duration::from_millis(50);
+    let begin = Instant::now();
+    let left = || time.saturating_sub(begin.elapsed());
+    while !left().is_zero() && !interrupted.load(Ordering::Relaxed) && process.is_alive() {
+        std::thread::sleep(left().min(LOOK));
+    }
 }
 
 /// What the agent said under a key, the first time.

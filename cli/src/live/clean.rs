@@ -3,55 +3,71 @@
 use super::{size, which};
 use crate::args::Clean;
 use crate::output;
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use cprof_live::hotspot::exchange::sweep;
+use cprof_live::process::own_user;
 use cprof_live::recordings::{Found, Shelf, State, remove};
+use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Removes what was asked for; without anything named, all that is left.
+/// Removes what was asked for; without anything named, all that is left of this user's.
 pub fn clean(args: &Clean) -> Result<()> {
     // All of them before any is removed.
     let named = args.what.iter().map(|what| which::found(what)).collect::<Result<Vec<_>>>()?;
-    let mut failed = 0;
-    let mut out = io::stdout().lock();
+    let mut done = Done::default();
     if args.what.is_empty() {
         let shelf = Shelf::here();
-        // Unasked, what is alive or foreign is passed over.
+        // Unasked, what is alive or others' is passed over.
         for found in which::recordings(&shelf)? {
-            if !matches!(found.state, State::Foreign(_)) && !found.may_be_beginning() {
-                failed += u32::from(!one(&shelf, &found, &mut out)?);
+            if found.owner == own_user() && !matches!(found.state, State::Foreign(_)) && !found.may_be_beginning() {
+                done.remove(&shelf, &found);
             }
         }
-        for directory in sweep(Path::new("/tmp"))? {
-            writeln!(out, "removed {}", directory.display())?;
+        match sweep(Path::new("/tmp")) {
+            Ok(swept) => done.removed.extend(swept.iter().map(|directory| directory.display().to_string())),
+            Err(error) => done.fail(format_args!("/tmp cannot be looked through for what attaching has left: {error}")),
         }
     }
     for (what, (shelf, founds)) in args.what.iter().zip(named) {
         if founds.is_empty() || founds.iter().all(|f| !f.path.exists() && !f.path.is_symlink()) {
-            output::tell(format_args!("{} has left no recording; cprof list --stale shows what there is", what.display()));
-            failed += 1;
-            continue;
+            let what = what.display();
+            done.fail(format_args!("{what} has left no recording; cprof list --stale shows what there is"));
         }
-        for found in founds {
-            failed += u32::from(!one(&shelf, &found, &mut out)?);
+        for found in founds.iter().filter(|f| f.path.exists() || f.path.is_symlink()) {
+            done.remove(&shelf, found);
         }
     }
-    if failed > 0 {
-        bail!("{failed} could not be removed");
-    }
-    Ok(())
+    done.tell()
 }
 
-/// Removes one; false, with a message, when that cannot be.
-fn one(shelf: &Shelf, found: &Found, out: &mut dyn Write) -> Result<bool> {
-    let bytes = if let State::Left(recording) = &found.state { recording.size() } else { 0 };
-    match remove(shelf, found) {
-        Ok(()) => writeln!(out, "removed {} ({})", found.path.display(), size(bytes))?,
-        Err(error) => {
-            output::tell(format_args!("{error}"));
-            return Ok(false);
+/// What was removed, and what was not.
+#[derive(Default)]
+struct Done {
+    removed: Vec<String>,
+    failed: usize,
+}
+
+impl Done {
+    /// Removes one.
+    fn remove(&mut self, shelf: &Shelf, found: &Found) {
+        let bytes = if let State::Left(recording) = &found.state { recording.size() } else { 0 };
+        match remove(shelf, found) {
+            Ok(()) => self.removed.push(format!("{} ({})", found.path.display(), size(bytes))),
+            Err(error) => self.fail(format_args!("{error}")),
         }
     }
-    Ok(true)
+
+    fn fail(&mut self, why: fmt::Arguments<'_>) {
+        output::tell(why);
+        self.failed += 1;
+    }
+
+    /// Prints it, now that nothing is left to do: whoever reads it may have gone.
+    fn tell(self) -> Result<()> {
+        let mut out = io::stdout().lock();
+        let printed = self.removed.iter().try_for_each(|one| writeln!(out, "removed {one}"));
+        ensure!(self.failed == 0, "{} could not be removed", self.failed);
+        Ok(printed?)
+    }
 }

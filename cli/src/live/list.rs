@@ -86,7 +86,7 @@ fn stale(format: Format) -> Result<()> {
                 let name = &l.found.name;
                 let place = if l.what.is_empty() { l.found.path.display().to_string() } else { l.what.clone() };
                 let cells =
-                    [name.pid.to_string(), user_name(name.user), size(l.size), utc(name.started_ms), l.main.clone(), place];
+                    [name.pid.to_string(), user_name(l.found.owner), size(l.size), utc(name.started_ms), l.main.clone(), place];
                 table.row(cells.to_vec());
             }
             let style = Style::of(&io::stdout());
@@ -97,14 +97,14 @@ fn stale(format: Format) -> Result<()> {
             write!(out, "pid,user,size,started_ms,main,recording,problem\r\n")?;
             for l in &leftovers {
                 let (name, path) = (&l.found.name, l.found.path.display().to_string());
-                let (user, main, path, what) = (field(&user_name(name.user)), field(&l.main), field(&path), field(&l.what));
+                let (user, main, path, what) = (field(&user_name(l.found.owner)), field(&l.main), field(&path), field(&l.what));
                 write!(out, "{},{user},{},{},{main},{path},{what}\r\n", name.pid, l.size, name.started_ms)?;
             }
         }
         Format::Json => {
             let row = |l: &Leftover| {
                 let name = &l.found.name;
-                json!({"pid": name.pid, "user": user_name(name.user), "size": l.size, "started_ms": name.started_ms, "main": l.main,
+                json!({"pid": name.pid, "user": user_name(l.found.owner), "size": l.size, "started_ms": name.started_ms, "main": l.main,
                        "recording": l.found.path.display().to_string(), "problem": l.what})
             };
             writeln!(out, "{:#}", json!({"recordings": leftovers.iter().map(row).collect::<Vec<_>>()}))?;

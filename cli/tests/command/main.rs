@@ -3,6 +3,7 @@
 mod annotate;
 mod compare;
 mod export;
+mod live;
 mod merge;
 mod outputs;
 mod processors;

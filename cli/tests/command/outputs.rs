@@ -1,6 +1,6 @@
 //! Where commands write, and what may be in it: closed pipes, files that are read, names that would control a terminal.
 
-use cprof_profile::model::Profile;
+use cprof_profile::model::{Gap, Profile};
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -339,5 +339,20 @@ fn names_do_not_control_the_terminal() {
         let control = all.lines().find(|line| line.contains(|c: char| c.is_control()));
         assert_eq!(control, None, "{line}");
         assert!(!all.lines().any(|line| line.starts_with("\\r")), "{line}: a name goes on in another line\n{all}");
+    }
+}
+
+#[test]
+fn names_in_errors_do_not_control_the_terminal() {
+    let hostile = "\u{1b}[2J\r\u{9b}";
+    let folder = folder(|p| {
+        p.classes.iter_mut().for_each(|c| c.name.push_str(hostile));
+        p.gaps = vec![Gap { class: "a/Gone".to_owned(), method: None, reason: hostile.to_owned() }];
+    });
+    for line in ["report a.cprof --root none.work", "annotate a.cprof a.Gone"] {
+        let output = run(folder.path(), line);
+        let error = text(&output.stderr);
+        assert!(!output.status.success() && error.contains("\\u{1b}[2J\\r"), "{line}: {error}");
+        assert!(!error.trim_end().contains(|c: char| c.is_control()), "{line}: {error:?}");
     }
 }

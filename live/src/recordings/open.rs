@@ -15,6 +15,8 @@ use thiserror::Error;
 
 /// What `st_blocks` counts in (inode(7)).
 const BLOCK: u64 = 512;
+/// How much of a class log is read at a time.
+const STEP: usize = 1 << 20;
 
 /// A recording's directory with its files open.
 #[derive(Debug)]
@@ -142,17 +144,25 @@ impl Recording {
     /// A copy of the class log as far as it is written.
     pub fn log(&self) -> io::Result<Vec<u8>> {
         let metadata = self.log.metadata()?;
-        // What takes no space is no log: a file that was only made long must not take our memory.
-        let len = metadata.len().min(metadata.blocks() * BLOCK);
-        let mut bytes = vec![0; usize::try_from(len).map_err(io::Error::other)?];
-        let mut read = 0;
-        while read < bytes.len() {
-            match self.log.read_at(&mut bytes[read..], read as u64)? {
-                0 => break, // cut short meanwhile
-                more => read += more,
+        let (len, space) = (metadata.len(), metadata.blocks() * BLOCK);
+        let mut bytes = Vec::new();
+        while (bytes.len() as u64) < len {
+            let at = bytes.len();
+            let step = STEP.min(usize::try_from(len - at as u64).unwrap_or(STEP));
+            bytes.resize(at + step, 0);
+            let read = read_up_to(&self.log, &mut bytes[at..], at as u64)?;
+            bytes.truncate(at + read);
+            // A log takes less space than it is long where a file system compresses it, and in a copy with holes. But a file that
+            // was only made long must not take our memory: no class has so many zeros.
+            let hole = at as u64 >= space && bytes[at..].iter().all(|&b| b == 0);
+            if hole {
+                bytes.truncate(at);
+            }
+            // Or it was cut short meanwhile.
+            if hole || read < step {
+                break;
             }
         }
-        bytes.truncate(read);
         Ok(bytes)
     }
 
@@ -166,4 +176,16 @@ impl Recording {
         let blocks = |file: &File| file.metadata().map_or(0, |m| m.blocks() * BLOCK);
         blocks(&self.arena) + blocks(&self.log)
     }
+}
+
+/// Reads at a place until the buffer is full or the file ends; answers how much was read.
+fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut read = 0;
+    while read < buffer.len() {
+        match file.read_at(&mut buffer[read..], at + read as u64)? {
+            0 => break,
+            more => read += more,
+        }
+    }
+    Ok(read)
 }

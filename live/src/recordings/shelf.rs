@@ -6,6 +6,7 @@ use cprof_profile::recording::files::{DirectoryName, SHARED_MEMORY};
 use cprof_profile::recording::{Log, Origin};
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A directory that holds recordings' directories.
@@ -19,6 +20,8 @@ pub struct Found {
     pub path: PathBuf,
     /// What its name says.
     pub name: DirectoryName,
+    /// Whose it is. Its name has the user that the process sees itself as, and in a user namespace that is another number.
+    pub owner: u32,
     /// What it is.
     pub state: State,
 }
@@ -66,11 +69,12 @@ impl Shelf {
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.0)?.flatten() {
             let Some(name) = entry.file_name().to_str().and_then(DirectoryName::parse) else { continue };
-            if own == 0 || name.user == own {
-                found.push(self.look(name));
+            let look = self.look(name);
+            if own == 0 || look.owner == own {
+                found.push(look);
             }
         }
-        found.sort_by_key(|f| f.name);
+        found.sort_by_key(|f| (f.owner, f.name.pid, f.name.started_ms));
         Ok(found)
     }
 
@@ -83,15 +87,18 @@ impl Shelf {
             Err(OpenError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => State::Begun,
             Err(error) => State::Foreign(error),
         };
-        Found { path, name, state }
+        // Of one that is gone, what its name says.
+        let owner = fs::symlink_metadata(&path).map_or(name.user, |directory| directory.uid());
+        Found { path, name, owner, state }
     }
 
     /// The recording that a living process makes now.
     pub fn of_process(&self, process: &Process) -> io::Result<Option<Recording>> {
-        let own = self.recordings()?.into_iter().rev().filter(|f| f.name.pid == process.inner_pid && f.name.user == process.user);
-        let mut recorded = own.filter_map(|f| if let State::Recorded(recording) = f.state { Some(recording) } else { None });
+        let of_pid = self.recordings()?.into_iter().rev().filter(|f| f.name.pid == process.inner_pid);
+        let recorded = of_pid.filter_map(|f| if let State::Recorded(recording) = f.state { Some(recording) } else { None });
+        let mut own = recorded.filter(|recording| recording.user() == process.user);
         // Another container's process may have the same id; its recording tells when its process began.
-        Ok(recorded.find(|recording| {
+        Ok(own.find(|recording| {
             let log = recording.log().unwrap_or_default();
             Origin::of(&Log::read(&log)).map_or(true, |o| o.process_start == 0 || o.process_start == process.start)
         }))
@@ -101,15 +108,20 @@ impl Shelf {
 impl Found {
     /// Whether the process of its name may still be about to record here: between making the directory and locking the arena.
     pub fn may_be_beginning(&self) -> bool {
-        match (&self.state, Process::find(self.name.pid)) {
-            (State::Recorded(_), _) => true,
-            (State::Foreign(_), _) | (_, Err(_)) => false,
-            (State::Left(recording), Ok(process)) => {
-                // A recording that has begun is locked before its log has a record.
-                let log = recording.log().unwrap_or_default();
-                Log::read(&log).origin.is_none() && process.user == self.name.user
-            }
-            (State::Begun, Ok(process)) => process.user == self.name.user,
-        }
+        let unlocked = match &self.state {
+            State::Recorded(_) => return true,
+            State::Foreign(_) => false,
+            // A recording that has begun is locked before its log has a record.
+            State::Left(recording) => Log::read(&recording.log().unwrap_or_default()).origin.is_none(),
+            State::Begun => true,
+        };
+        unlocked && Process::find(self.name.pid).is_ok_and(|process| process.user == self.owner && self.may_be_of(&process))
+    }
+
+    /// Whether it was made since a process began; if that is not known, it may have been.
+    fn may_be_of(&self, process: &Process) -> bool {
+        // The kernel rounds to seconds.
+        const ROUNDED_MS: u64 = 2000;
+        process.started_ms().is_none_or(|began| self.name.started_ms.saturating_add(ROUNDED_MS) >= began)
     }
 }

@@ -102,14 +102,14 @@ fn other_version(header: &[u8], path: &Path) -> Option<ReadError> {
 fn contents<R: Read + Seek>(r: &mut ColumnReader<'_, R>, header: Header) -> Result<Profile, ReadError> {
     let Counts { strings, classes, methods, blocks, edges, natives, native_sites, threads, nodes, departures, gaps } =
         header.counts;
-    let strings = Strings::read(r, strings as usize)?;
+    let mut strings = Strings::read(r, strings as usize)?;
     let mut profile = Profile { run: header.run, runs: header.runs, warnings: header.warnings, ..Profile::default() };
-    let gap_list = r.bytes("gaps.json", u64::MAX)?;
+    let gap_list = r.bytes("gaps.json", MOST_TEXT)?;
     profile.gaps = serde_json::from_slice(&gap_list).map_err(|e| r.damaged(format!("its entry gaps.json: {e}")))?;
     if profile.gaps.len() != gaps as usize {
         return Err(r.damaged(format!("it has {} gaps where its header says {gaps}", profile.gaps.len())));
     }
-    profile.classes = read_classes(r, &strings, classes as usize)?;
+    profile.classes = read_classes(r, &mut strings, classes as usize)?;
     let mut flows = read_flows(r, methods as usize, blocks as usize, edges as usize)?.into_iter();
     let class: Vec<u32> = r.column("methods/class.u32", methods as usize)?;
     let index: Vec<u16> = r.column("methods/index.u16", methods as usize)?;
@@ -130,7 +130,7 @@ fn contents<R: Read + Seek>(r: &mut ColumnReader<'_, R>, header: Header) -> Resu
         profile.natives.push(Native { class, name, descriptor });
     }
     profile.native_sites = read_native_sites(r, native_sites as usize, methods, natives)?;
-    profile.threads = read_threads(r, &strings, threads as usize)?;
+    profile.threads = read_threads(r, &mut strings, threads as usize)?;
     profile.nodes = read_nodes(r, &profile, nodes as usize)?;
     profile.departures = read_departures(r, departures as usize, nodes)?;
     profile.caches = header.caches;
@@ -138,16 +138,22 @@ fn contents<R: Read + Seek>(r: &mut ColumnReader<'_, R>, header: Header) -> Resu
     Ok(profile)
 }
 
+/// Bytes of all names together: some tens of millions of methods' names. A file has each text once and may refer to it often, so
+/// that a few kilobytes would otherwise take all memory that there is.
+const MOST_TEXT: u64 = 1 << 30;
+
 struct Strings {
     text: String,
     /// Where each begins, and the end of the last.
     starts: Vec<usize>,
+    /// Bytes that may still be copied.
+    left: u64,
 }
 
 impl Strings {
     fn read<R: Read + Seek>(r: &mut ColumnReader<'_, R>, count: usize) -> Result<Strings, ReadError> {
         let sizes: Vec<u32> = r.column("strings/size.u32", count)?;
-        let text = r.bytes("strings/text.utf8", u64::MAX)?;
+        let text = r.bytes("strings/text.utf8", MOST_TEXT)?;
         let text = String::from_utf8(text).map_err(|_| r.damaged("its texts are not UTF-8"))?;
         let mut starts = vec![0];
         let mut at = 0usize;
@@ -161,7 +167,7 @@ impl Strings {
         if at != text.len() {
             return Err(r.damaged("its texts do not have the sizes they should have"));
         }
-        Ok(Strings { text, starts })
+        Ok(Strings { text, starts, left: MOST_TEXT })
     }
 
     fn get(&self, number: u32) -> Option<&str> {
@@ -169,14 +175,29 @@ impl Strings {
         Some(&self.text[*self.starts.get(number)?..*self.starts.get(number + 1)?])
     }
 
-    fn column<R: Read + Seek>(&self, r: &mut ColumnReader<'_, R>, name: &str, count: usize) -> Result<Vec<String>, ReadError> {
+    fn column<R: Read + Seek>(
+        &mut self,
+        r: &mut ColumnReader<'_, R>,
+        name: &str,
+        count: usize,
+    ) -> Result<Vec<String>, ReadError> {
         let numbers: Vec<u32> = r.column(name, count)?;
-        let texts: Option<Vec<String>> = numbers.into_iter().map(|n| self.get(n).map(str::to_owned)).collect();
-        texts.ok_or_else(|| r.damaged(format!("its entry {name} refers to a text that does not exist")))
+        let texts: Option<Vec<&str>> = numbers.into_iter().map(|n| self.get(n)).collect();
+        let texts = texts.ok_or_else(|| r.damaged(format!("its entry {name} refers to a text that does not exist")))?;
+        let size: u64 = texts.iter().map(|text| text.len() as u64).sum();
+        let left = self.left.checked_sub(size);
+        let left = left.ok_or_else(|| r.damaged(format!("with its entry {name} its names have more than {MOST_TEXT} bytes")))?;
+        let texts = texts.into_iter().map(str::to_owned).collect();
+        self.left = left;
+        Ok(texts)
     }
 }
 
-fn read_classes<R: Read + Seek>(r: &mut ColumnReader<'_, R>, strings: &Strings, count: usize) -> Result<Vec<Class>, ReadError> {
+fn read_classes<R: Read + Seek>(
+    r: &mut ColumnReader<'_, R>,
+    strings: &mut Strings,
+    count: usize,
+) -> Result<Vec<Class>, ReadError> {
     let name = strings.column(r, "classes/name.u32", count)?;
     let loader = strings.column(r, "classes/loader.u32", count)?;
     let source = strings.column(r, "classes/source.u32", count)?;
@@ -255,7 +276,11 @@ fn read_native_sites<R: Read + Seek>(
     Ok(sites)
 }
 
-fn read_threads<R: Read + Seek>(r: &mut ColumnReader<'_, R>, strings: &Strings, count: usize) -> Result<Vec<Thread>, ReadError> {
+fn read_threads<R: Read + Seek>(
+    r: &mut ColumnReader<'_, R>,
+    strings: &mut Strings,
+    count: usize,
+) -> Result<Vec<Thread>, ReadError> {
     let name = strings.column(r, "threads/name.u32", count)?;
     let flags: Vec<u8> = r.column("threads/flags.u8", count)?;
     let leases: Vec<u32> = r.column("threads/leases.u32", count)?;

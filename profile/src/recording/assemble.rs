@@ -67,10 +67,11 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
         classes: FxHashMap::default(),
         methods: FxHashMap::default(),
         misfits: FxHashMap::default(),
+        misplaced: 0,
     };
     assembly.nodes(&mut capture);
     assembly.gaps();
-    let Assembly { mut profile, hierarchy, misfits, .. } = assembly;
+    let Assembly { mut profile, hierarchy, misfits, misplaced, .. } = assembly;
     let dynamic: FxHashSet<u32> = profile.native_sites.iter().filter(|s| s.dynamic).map(|s| s.native).collect();
     let uncounted =
         dynamic.iter().map(|&native| &hierarchy.found[native as usize]).filter(|native| hierarchy.is_uncounted(native));
@@ -82,6 +83,10 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
     profile.warnings = log.warnings.iter().map(|w| (*w).to_owned()).collect();
     profile.warnings.extend(capture.warnings);
     profile.warnings.extend(torn(log, profile.run.taken));
+    if misplaced > 0 {
+        let places = counted(misplaced, "place", "places");
+        profile.warnings.push(format!("{places} of exceptions lie in no block of their methods; those blocks count whole"));
+    }
     let mut misfits: Vec<_> = misfits.into_iter().collect();
     misfits.sort();
     let left_out = |nodes| counted(nodes, "context was left out", "contexts were left out");
@@ -111,6 +116,8 @@ struct Assembly<'l, 'a> {
     /// Position in the profile by id, or why its nodes cannot be used.
     methods: FxHashMap<u32, Result<u32, String>>,
     misfits: FxHashMap<String, u64>,
+    /// Departures from bytecodes that their methods do not have.
+    misplaced: u64,
 }
 
 impl<'a> Assembly<'_, 'a> {
@@ -180,7 +187,14 @@ impl<'a> Assembly<'_, 'a> {
         let mut departures = Vec::with_capacity(capture.departures.len());
         for &(node, place, count) in &capture.departures {
             let node = new_index[node as usize];
-            if node < MISFIT {
+            if node >= MISFIT {
+                continue;
+            }
+            // What is in no method is measured by nobody, but has to fit into the file.
+            let method = self.profile.methods.get(capture.what[node as usize] as usize);
+            if method.map_or(place.bci > u16::MAX.into(), |method| method.flow.block_at(place.bci).is_none()) {
+                self.misplaced += 1;
+            } else {
                 departures.push(Departure { node, bci: place.bci, kind: place.kind, count });
             }
         }

@@ -10,7 +10,7 @@ pub const CLASS_LOG: &str = "classes";
 /// The name of a recording's directory: `cprof-<user>-<process>-<start>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DirectoryName {
-    /// Effective user of the process.
+    /// Effective user of the process, in its own user namespace: for people. Whose a recording is, its directory's owner says.
     pub user: u32,
     /// Process id, in its own PID namespace.
     pub pid: u32,

@@ -2,6 +2,7 @@
 
 use cprof_instrument::Level;
 use cprof_instrument::abi::{self, header, kind};
+use cprof_profile::integrity;
 use cprof_profile::measure::measure;
 use cprof_profile::model::{DepartureKind, Profile, special};
 use cprof_profile::recording::rates::{Change, Meter};
@@ -309,6 +310,23 @@ fn a_damaged_list_of_departures_costs_no_other_context() {
     let profile = r.profile(&[]);
     assert_eq!(profile.nodes.len(), 3);
     assert_eq!(profile.warnings, ["of 1 contexts not all exceptions can be read; some of their blocks count whole"]);
+}
+
+#[test]
+fn departures_from_bytecodes_that_do_not_exist_cost_nothing_else() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    let a = r.arena.node(tree, tree, ids[0], 0, &[9]);
+    r.arena.departure(tree, a, 0, 4);
+    // The second would be the first bytecode if it were cut to 16 bits.
+    for place in [4, 1 << 16] {
+        r.arena.departure(tree, a, place, 1);
+    }
+    let profile = r.profile(&[]);
+    assert_eq!(profile.departures.iter().map(|d| (d.bci, d.count)).collect::<Vec<_>>(), [(0, 4)]);
+    assert_eq!(profile.warnings, ["2 places of exceptions lie in no block of their methods; those blocks count whole"]);
+    assert_eq!(measure(&profile, &Bytecodes).unwrap().own.get(1), 4 + 2 * 5);
+    assert_eq!(integrity::check(&profile).unwrap().contexts, 1);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use cprof_profile::file::{self, ReadError};
 use cprof_profile::measure::measure;
-use cprof_profile::model::Profile;
+use cprof_profile::model::{Native, Profile};
 use cprof_profile::natives::native_calls;
 use cprof_profile::projections::by_method;
 use cprof_profile::target::Bytecodes;
@@ -99,6 +99,24 @@ fn messages_name_the_file_what_was_found_and_the_way_out() {
     assert!(format.contains("its header says \"other\""), "{format}");
     let count = with_header(|h| h["counts"]["nodes"] = u32::MAX.into());
     assert!(count.contains("is damaged") && count.contains("nodes/method.leb128"), "{count}");
+}
+
+#[test]
+fn a_text_that_is_repeated_takes_no_more_memory_than_names_do() {
+    let mut profile = cprof_synthetic::demo().profile(&[]);
+    profile.natives = vec![Native { class: "x".repeat(1 << 20), ..profile.natives[0].clone() }];
+    profile.native_sites.clear();
+    let bytes = file::write_to(Cursor::new(Vec::new()), &profile).unwrap().into_inner();
+    let mut entries = entries(&bytes);
+    let mut header: serde_json::Value = serde_json::from_slice(&entries[0].1).unwrap();
+    header["counts"]["natives"] = 1100.into();
+    entries[0].1 = serde_json::to_vec(&header).unwrap();
+    for (_, column) in entries.iter_mut().filter(|(name, _)| name.starts_with("natives/")) {
+        *column = column.repeat(1100);
+    }
+    let bytes = pack(&entries);
+    let message = read(&bytes).unwrap_err().to_string();
+    assert!(message.contains("with its entry natives/class.u32 its names have more than 1073741824 bytes"), "{message}");
 }
 
 #[test]

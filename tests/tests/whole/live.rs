@@ -291,19 +291,21 @@ fn an_interrupted_detach_hands_its_profile_over() {
 
 #[test]
 fn interrupts_end_an_attach_to_a_jvm_that_does_not_answer() {
-    for bench in run::benches() {
-        let workers = Workers::start(&bench, None, &[], &[]).started();
+    let times: [&[&str]; 2] = [&[], &["--for", "1m"]];
+    for (bench, time) in run::benches().iter().flat_map(|bench| times.map(|time| (bench, time))) {
+        let workers = Workers::start(bench, None, &[], &[]).started();
         stop(workers.pid());
-        let mut attach = run::heeding_signals(&command(&["attach", &workers.pid().to_string()]));
+        let mut attach = run::heeding_signals(&command(&[&["attach", &workers.pid().to_string()], time].concat()));
         let mut attaching = attach.stderr(Stdio::piped()).spawn().or_fail("starting cprof attach");
-        let ended = (0..100).any(|_| {
+        // Long before it gives up by itself.
+        let ended = (0..50).any(|_| {
             std::thread::sleep(Duration::from_millis(100));
             signal(attaching.id(), libc::SIGINT);
             attaching.try_wait().or_fail("asking for cprof attach").is_some()
         });
         signal(workers.pid(), libc::SIGCONT);
         let _ = attaching.kill(); // it should be gone
-        assert!(ended, "JDK {}", bench.jdk.feature);
+        assert!(ended, "JDK {} {time:?}", bench.jdk.feature);
         // Interrupted, cprof leaves it, as it does for any JVM that has the signal still to come.
         let left = trigger(workers.pid());
         let (ending, ticks) = workers.kill();

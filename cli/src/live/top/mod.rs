@@ -10,7 +10,7 @@ use super::{out_path, which};
 use crate::args::Top;
 use crate::output;
 use crate::style::Style;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use cprof_live::process::Process;
 use cprof_live::recordings::Recording;
 use cprof_live::take;
@@ -19,7 +19,7 @@ use cprof_profile::recording::Log;
 use cprof_profile::recording::rates::{Look, Meter};
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use screen::Screen;
-use signal_hook::consts::{SIGHUP, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +30,8 @@ use view::{Kind, View};
 const PLAIN_ROWS: usize = 40;
 /// Its width: names are not shortened.
 const PLAIN_WIDTH: usize = usize::MAX;
+/// How long a process whose recording has ended may take to end.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// Looks at a recording again and again.
 struct Watch {
@@ -44,17 +46,27 @@ struct Watch {
 /// Shows it: on a terminal until a key or the JVM's end, otherwise once.
 pub fn top(args: &Top) -> Result<()> {
     let process = which::process(args.pid)?;
-    let recording = which::recorded(args.pid)?;
-    let run = take::read(&recording)?.origin()?.run;
+    let (recording, run) = recorded(args.pid)?;
     let mut watch = Watch { process, recording, run, meter: Meter::default(), last: None };
     if io::stdout().is_terminal() && io::stdin().is_terminal() { watch.live(args) } else { watch.once(args) }
 }
 
+/// What a process records now, and who it is.
+fn recorded(pid: u32) -> Result<(Recording, RunFacts)> {
+    let recording = which::recorded(pid)?;
+    let run = take::read(&recording)?.origin()?.run;
+    Ok((recording, run))
+}
+
 impl Watch {
-    /// Looks; from the second time on, fills the view with what happened meanwhile.
-    fn look(&mut self, view: &mut View) -> Result<()> {
+    /// Looks; from the second time on, fills the view with what happened meanwhile. False: the recording has ended, and nobody
+    /// knows when, so that there is no rate.
+    fn look(&mut self, view: &mut View) -> Result<bool> {
         let begin = Instant::now();
         let reading = take::read(&self.recording)?;
+        if !self.recording.is_recorded() {
+            return Ok(false);
+        }
         let (capture, log) = reading.into_parts();
         let look = self.meter.look(capture, &Log::read(&log));
         if let Some((earlier, when)) = &self.last {
@@ -63,14 +75,35 @@ impl Watch {
         view.memory = self.recording.size();
         view.took = begin.elapsed();
         self.last = Some((look, begin));
-        Ok(())
+        Ok(true)
+    }
+
+    /// Goes on with what the process records now: cprof was detached and attached again. False: the process has ended.
+    fn renew(&mut self, view: &mut View) -> Result<bool> {
+        let since = Instant::now();
+        while self.process.is_alive() {
+            match recorded(self.process.pid) {
+                Ok((recording, run)) => {
+                    view.restart(&run);
+                    (self.recording, self.run, self.meter, self.last) = (recording, run, Meter::default(), None);
+                    return Ok(true);
+                }
+                Err(error) if since.elapsed() > ENDING => return Err(error),
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+        Ok(false)
     }
 
     fn once(&mut self, args: &Top) -> Result<()> {
         let mut view = View::new(args.pid, &self.run, Style::of(&io::stdout()));
-        self.look(&mut view)?;
+        let begun = self.look(&mut view)?;
         std::thread::sleep(args.every);
-        self.look(&mut view)?;
+        let pid = args.pid;
+        ensure!(
+            begun && self.look(&mut view)?,
+            "the recording of JVM {pid} ended within the time, so that there is no rate; what there is now: cprof list, cprof list --stale"
+        );
         let mut out = io::stdout().lock();
         for line in view.lines(PLAIN_WIDTH, PLAIN_ROWS + view::HEAD) {
             writeln!(out, "{line}")?;
@@ -80,7 +113,8 @@ impl Watch {
 
     fn live(&mut self, args: &Top) -> Result<()> {
         let ended = Arc::new(AtomicBool::new(false));
-        for signal in [SIGTERM, SIGHUP] {
+        // Whatever ends it, the terminal is given back.
+        for signal in [SIGTERM, SIGHUP, SIGINT, SIGQUIT] {
             signal_hook::flag::register(signal, ended.clone())?;
         }
         let mut view = View::new(args.pid, &self.run, Style::of(&io::stdout()));
@@ -89,16 +123,15 @@ impl Watch {
         let mut next = Instant::now();
         while !ended.load(Ordering::Relaxed) {
             if !view.paused && Instant::now() >= next {
-                if !self.process.is_alive() {
+                if !self.process.is_alive() || !self.look(&mut view)? && !self.renew(&mut view)? {
                     drop(screen);
                     let pid = args.pid;
                     output::tell(format_args!("process {pid} has ended; if it was killed: cprof recover {pid}"));
                     return Ok(());
                 }
-                self.look(&mut view)?;
                 // Looking must not become all that a core does, however large the tree.
                 next = Instant::now() + args.every.max(3 * view.took);
-                if self.last.is_some() && !view.ready() {
+                if !view.ready() {
                     next = Instant::now() + Duration::from_millis(200).min(args.every);
                 }
             }

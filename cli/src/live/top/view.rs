@@ -123,6 +123,13 @@ impl View {
         }
     }
 
+    /// Nothing has been measured yet of another recording of the same JVM.
+    pub fn restart(&mut self, run: &RunFacts) {
+        self.started_ms = run.started_ms;
+        self.seconds = 0.0;
+        self.rows = Default::default();
+    }
+
     /// Whether there are numbers.
     pub fn ready(&self) -> bool {
         self.seconds > 0.0
@@ -166,7 +173,8 @@ impl View {
                 "{} bytecodes/s, {} calls/s, active threads: {}",
                 per_second(self.all.own),
                 per_second(self.all.calls),
-                self.rows[Kind::Threads as usize].iter().filter(|(_, change)| change.calls > 0).count()
+                // A thread may stay in one method all the time.
+                self.rows[Kind::Threads as usize].iter().filter(|(_, change)| change.calls > 0 || change.own > 0).count()
             ),
             false => "looking".to_owned(),
         };
@@ -290,6 +298,9 @@ mod tests {
         ];
         let path = vec![name("a.B", "g"), f.clone(), f.clone(), f];
         view.rows[Kind::Contexts as usize] = vec![(Name::Path(path), change(2, 3000, 3500))];
+        let thread = |name: &str, change| (Name::Text(name.to_owned()), change);
+        view.rows[Kind::Threads as usize] =
+            vec![thread("main", change(10, 0, 0)), thread("loop", change(0, 4000, 4000)), thread("idle", Change::default())];
         view
     }
 
@@ -297,7 +308,7 @@ mod tests {
     fn rows_are_rates_in_the_order_chosen() {
         let mut view = view();
         let lines = view.lines(80, 24);
-        assert_eq!(lines[1], "2.00k bytecodes/s, 5 calls/s, active threads: 0");
+        assert_eq!(lines[1], "2.00k bytecodes/s, 5 calls/s, active threads: 2");
         assert_eq!(lines[5], "      1.50k   75.0%        1  a.B.g()");
         assert_eq!(lines[6], "        500   25.0%        4  com.acme.Main.f()");
         view.order = Order::Calls;
