@@ -108,6 +108,16 @@ test('what was folded is no method and no context', 'threads.html', async () => 
   assert.deepEqual(matchShare({ model, total, there }, matching(model, 'r*')), { methods: 1, contexts: 1, cost: 0 });
 });
 
+test('shares and changes are those of the command line', 'threads.html', async () => {
+  const { share, change } = scripts('format.js');
+  // Rust rounds what is exactly between two to the even one.
+  assert.deepEqual([[1, 400], [3, 400], [49, 400], [51, 400], [1, 3], [1, 0]].map(([part, whole]) => share(part, whole)),
+    ['0.2%', '0.8%', '12.2%', '12.8%', '33.3%', '-']);
+  assert.deepEqual([[800, 801], [800, 803], [200, 100], [3, 3], [0, 1], [1, 0]].map(([before, after]) => change(before, after)),
+    ['+0.12%', '+0.38%', '−50.00%', '±0.0%', 'new', 'gone']);
+  assert.deepEqual([change(1e6, 1e6 + 1), change(1e6, 1e6 - 1)], ['< +0.01%', '> −0.01%']);
+});
+
 test('callees that call each other are not counted twice', 'threads.html', async () => {
   const { Method } = scripts('method.js');
   // Methods 1 and 2 call each other, and each turn costs 1; the first calls method 3 as well, which calls 2 again.
