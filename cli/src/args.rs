@@ -217,7 +217,7 @@ pub struct Report {
     #[arg(long, value_name = "PATTERN", conflicts_with_all = ["threads", "coverage"])]
     pub filter: Option<String>,
     /// What to order by
-    #[arg(long, value_name = "KEY", value_enum, default_value_t = Sort::Cost)]
+    #[arg(long, value_name = "KEY", value_enum, default_value_t = Sort::Cost, conflicts_with = "coverage")]
     pub sort: Sort,
     /// How many rows to show; 0 is all [default: 25, for csv and json all]
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["tree", "coverage"])]

@@ -17,6 +17,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -49,8 +50,16 @@ pub fn run(args: &Run) -> Result<ExitCode> {
         given.add("deterministic", "on")?;
     }
     given.check()?;
+    let library = agent::find()?;
+    if library.as_os_str().as_bytes().contains(&b'=') {
+        bail!(
+            "the agent is {}, and a JVM takes what is behind the first = for options; put it where the path has none, and name \
+             it in CPROF_AGENT",
+            library.display()
+        );
+    }
     let mut option = OsString::from("-agentpath:");
-    option.push(agent::find()?);
+    option.push(library);
     option.push("=");
     option.push(given.text());
 

@@ -11,7 +11,7 @@ use cprof_profile::merge::Merger;
 use cprof_profile::model::Run;
 use cprof_profile::names::counted;
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io;
 
 /// Reads one profile after the other, adds them up, and writes the sum.
 pub fn merge(args: &Merge) -> Result<()> {
@@ -31,10 +31,9 @@ pub fn merge(args: &Merge) -> Result<()> {
     let merged = merger.finish();
     let bytes = output::write_profile(&args.out, &merged.profile)?;
     drop(progress);
-    let mut err = io::stderr();
-    let style = Style::of(&err);
+    let style = Style::of(&io::stderr());
     for note in merged.notes.iter().chain(&twice(&merged.profile.runs)) {
-        writeln!(err, "cprof: {}", style.warning(note))?;
+        output::tell(format_args!("{}", style.warning(note)));
     }
     if !args.quiet {
         let (runs, contexts) = (merged.profile.runs.len() as u64, merged.profile.nodes.len() as u64);
@@ -42,7 +41,7 @@ pub fn merge(args: &Merge) -> Result<()> {
         let contexts = counted(contexts, "context", "contexts");
         let what = format!("{runs} into {} ({}, {contexts})", args.out.display(), crate::live::size(bytes));
         let show = output::shown_with(&args.out);
-        writeln!(err, "cprof: merged {what}{show}")?;
+        output::tell(format_args!("merged {what}{show}"));
     }
     Ok(())
 }

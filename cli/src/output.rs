@@ -20,6 +20,10 @@ const BUFFER: usize = 1 << 20;
 const UNFINISHED: &str = ".cprof-";
 /// Of new files, before the user's mask.
 const MODE: u32 = 0o666;
+/// What a mode says of who may read, write and execute.
+const PERMISSIONS: u32 = 0o777;
+/// Links are followed so often, as Linux does.
+const MOST_LINKS: usize = 40;
 
 /// An output that is being written; without [`Output::finish`] a file stays as it was.
 pub enum Output {
@@ -75,6 +79,27 @@ impl Unfinished {
 /// Where a file is.
 fn folder(file: &Path) -> &Path {
     file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// What a path names that is not there: a link to nothing names what it points to.
+fn to_be_made(path: &Path) -> PathBuf {
+    let mut at = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        // Links such as /dev/stdout say where they lead in no path.
+        match at.read_link() {
+            Ok(to) if !at.exists() => at = folder(&at).join(to),
+            _ => break,
+        }
+    }
+    at
+}
+
+/// Lets those use a new file who may use the one that it is to replace, before there is anything in it.
+fn keep_mode(file: &File, replaced: &Path) -> io::Result<()> {
+    let Ok(old) = replaced.metadata() else { return Ok(()) };
+    let mode = old.mode() & PERMISSIONS;
+    // Some file systems have one mode for all files, and set none.
+    if file.metadata()?.mode() & PERMISSIONS == mode { Ok(()) } else { file.set_permissions(Permissions::from_mode(mode)) }
 }
 
 /// What is another when a file was written anew: a new file takes the place of an older one. Times alone would not do: those of a
@@ -177,7 +202,7 @@ impl Output {
             return Ok(Output::Standard(BufWriter::with_capacity(BUFFER, io::stdout())));
         }
         // Links are followed: what they point to is what is written.
-        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let target = path.canonicalize().unwrap_or_else(|_| to_be_made(path));
         if target.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
             let file = File::options().write(true).open(&target).with_context(cannot)?;
             return Ok(Output::Within(BufWriter::with_capacity(BUFFER, file), path.to_owned()));
@@ -189,6 +214,7 @@ impl Output {
         let reason = |e: &io::Error| e.to_string().split(" at path ").next().unwrap_or_default().to_owned();
         let unfinished = Unfinished::create(folder(&target));
         let (file, unfinished) = unfinished.map_err(|e| anyhow!("{}: {}; {}", cannot(), reason(&e), way_out(&e)))?;
+        keep_mode(&file, &target).with_context(cannot)?;
         Ok(Output::Beside(BufWriter::with_capacity(BUFFER, file), unfinished, target))
     }
 
@@ -263,6 +289,37 @@ mod tests {
         out.finish().unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
         assert!(link.is_symlink());
+    }
+
+    #[test]
+    fn a_link_to_nothing_says_what_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("in")).unwrap();
+        let [file, first, second] = ["in/a.txt", "b.txt", "in/c.txt"].map(|name| folder.path().join(name));
+        std::os::unix::fs::symlink("in/c.txt", &first).unwrap();
+        std::os::unix::fs::symlink("a.txt", &second).unwrap();
+        let mut out = Output::create(&first).unwrap();
+        out.write_all(b"new").unwrap();
+        out.finish().unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert!(first.is_symlink() && second.is_symlink());
+        // A ring of links names nothing.
+        fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink("../b.txt", &file).unwrap();
+        assert!(to_be_made(&first).is_symlink());
+    }
+
+    #[test]
+    fn what_is_replaced_leaves_its_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        for mode in [0o600, 0o640, 0o444, 0o666] {
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            Output::create(&path).unwrap().finish().unwrap();
+            assert_eq!(path.metadata().unwrap().mode() & PERMISSIONS, mode);
+            fs::remove_file(&path).unwrap();
+        }
     }
 
     #[test]

@@ -14,18 +14,23 @@ pub struct Overlap {
 }
 
 impl Overlap {
-    /// In percent, rounded.
+    /// In percent, rounded; only equal distributions are 100.
     pub fn percent(self) -> f64 {
-        self.common as f64 / self.whole as f64 * 100.0
+        match self.common == self.whole {
+            true => 100.0,
+            false => (self.common as f64 / self.whole as f64 * 100.0).min(100f64.next_down()),
+        }
     }
 
-    /// In percent with two digits after the point, rounded down: only equal distributions are `100.00`.
-    pub fn to_text(self) -> String {
-        // 10,000 times 2^128 does not fit; below that, dividing both by the same keeps the leading 100 bits.
-        let shift = 128u32.saturating_sub(self.whole.leading_zeros()).saturating_sub(112);
+    /// In percent with so many digits after the point, at most 6, rounded down: only equal distributions are `100.00`.
+    pub fn to_text(self, digits: u32) -> String {
+        let unit = 10u128.pow(digits);
+        let most = 100 * unit;
+        // That times 2^128 does not fit; below, dividing both by the same keeps the leading 100 bits.
+        let shift = 128u32.saturating_sub(self.whole.leading_zeros()).saturating_sub(100);
         let (common, whole) = (self.common >> shift, self.whole >> shift);
-        let hundredths = if self.common == self.whole { 10_000 } else { (common * 10_000 / whole).min(9_999) };
-        format!("{}.{:02}", hundredths / 100, hundredths % 100)
+        let units = if self.common == self.whole { most } else { (common * most / whole).min(most - 1) };
+        format!("{}.{:0width$}", units / unit, units % unit, width = digits as usize)
     }
 }
 
@@ -50,13 +55,17 @@ mod tests {
     #[test]
     fn by_hand() {
         // Shares 1/4, 3/4 and 1/2, 1/2: 1/4 + 1/2.
-        assert_eq!(of([1, 3], [2, 2]).unwrap().to_text(), "75.00");
-        assert_eq!(of([1, 0], [0, 9]).unwrap().to_text(), "0.00");
+        assert_eq!(of([1, 3], [2, 2]).unwrap().to_text(2), "75.00");
+        assert_eq!(of([1, 0], [0, 9]).unwrap().to_text(2), "0.00");
         assert_eq!(of([1, 0], [0, 0]), None);
         assert_eq!(of([], []), None);
-        assert_eq!(of([1_000_000, 1], [1_000_000, 2]).unwrap().to_text(), "99.99", "not 100: they are not equal");
-        assert_eq!(of([u64::MAX, u64::MAX], [u64::MAX, u64::MAX]).unwrap().to_text(), "100.00");
-        assert_eq!(of([u64::MAX - 5, 5], [u64::MAX - 5, 5]).unwrap().to_text(), "100.00");
+        assert_eq!(of([1, 2], [2, 1]).unwrap().to_text(6), "66.666666");
+        let nearly = of([1 << 62, 1], [1 << 62, 2]).unwrap();
+        assert_eq!((nearly.to_text(2), nearly.to_text(6)), ("99.99".to_owned(), "99.999999".to_owned()));
+        assert!(nearly.percent() < 100.0);
+        assert_eq!(of([1_000_000, 1], [1_000_000, 2]).unwrap().to_text(2), "99.99", "not 100: they are not equal");
+        assert_eq!(of([u64::MAX, u64::MAX], [u64::MAX, u64::MAX]).unwrap().to_text(2), "100.00");
+        assert_eq!(of([u64::MAX - 5, 5], [u64::MAX - 5, 5]).unwrap().to_text(2), "100.00");
     }
 
     proptest! {
@@ -69,7 +78,7 @@ mod tests {
             }
             if a.iter().any(|x| x > 0) {
                 let scaled: Amounts = a.iter().map(|x| x * times).collect();
-                prop_assert_eq!(overlap(&a, &scaled).unwrap().to_text(), "100.00");
+                prop_assert_eq!(overlap(&a, &scaled).unwrap().to_text(2), "100.00");
                 prop_assert_eq!(overlap(&a, &a).unwrap().percent(), 100.0);
             }
         }

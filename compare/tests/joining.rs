@@ -223,7 +223,7 @@ fn profiles_without_a_common_method() {
     assert_eq!(comparison.methods.common(), 0);
     for metric in comparison.metrics().into_iter().filter(|m| m.before.sum() > 0) {
         for [a, b] in [comparison.columns(metric), comparison.method_columns(metric)] {
-            assert_eq!(overlap(&a, &b).unwrap().to_text(), "0.00");
+            assert_eq!(overlap(&a, &b).unwrap().to_text(2), "0.00");
         }
     }
 }

@@ -7,6 +7,13 @@ const vm = require('vm');
 const { test, report, assert } = require('./browser');
 const { choose, totals, saved, text } = require('./steps');
 
+/** What scripts of the page declare. They are a module, which nobody can look into; what is asked here needs no page. */
+function scripts(...files) {
+  const sources = files.map((file) => fs.readFileSync(path.join(__dirname, '../../views/assets', file), 'utf8'));
+  const names = sources.flatMap((source) => [...source.matchAll(/^(?:async )?(?:function|class) (\w+)/gm)].map((found) => found[1]));
+  return vm.runInThisContext(`(() => { ${sources.join('\n')}; return { ${names.join(', ')} }; })()`);
+}
+
 /** Every method's row is the report's. */
 async function sameMethods(page, of, own, total) {
   const rows = await saved(page);
@@ -48,6 +55,16 @@ test('the metric to begin with is the report\'s', 'threads.html', async (page) =
   assert.equal((await totals(page))['cycles[jop,4k/16]'], report('threads.cprof').totals.cycles);
 });
 
+test('methods are the same by every metric', 'threads.html', async (page) => {
+  const expected = report('threads.cprof');
+  for (const metric of ['calls', 'exceptional_exits', 'bytecodes']) {
+    await choose(page, 'metric', metric);
+    const shown = await totals(page);
+    assert.deepEqual([shown.methods, shown.contexts], [expected.totals.methods, expected.totals.contexts], metric);
+    assert.equal((await saved(page)).length, expected.methods.length, metric);
+  }
+});
+
 test('every thread', 'threads.html', async (page) => {
   const { threads } = report('threads.cprof', '--threads');
   await choose(page, 'metric', 'bytecodes');
@@ -74,10 +91,35 @@ test('a comparison has both profiles\' numbers', 'diff.html', async (page) => {
   assert.equal(rows.length, new Set(names(after).concat(names(before))).size);
 });
 
+test('what was folded is no method and no context', 'threads.html', async () => {
+  const { Model, matching, matchShare } = scripts('model.js', 'search.js');
+  const model = Object.create(Model.prototype, { column: { value: (key, compute) => compute() } });
+  model.names = [['', 'all', ''], ['', '(contexts folded for want of room)', ''], ['A', 'run', '()V'], ['A', 'gone', '()V']];
+  model.meta = { metrics: [{ name: 'calls' }, { name: 'exceptional_exits' }, { name: 'bytecodes' }] };
+  Object.assign(model, { symbol: [0, 1, 2, 3], parent: [0, 0, 1, 0], end: [4, 3, 3, 4], count: 4 });
+  model.fullName = (symbol) => model.names[symbol].slice(0, 2).join('.');
+  // Of the method that was folded nothing but bytecodes: it was running when counting began.
+  const columns = [[0, 0, 0, 0], [0, 0, 0, 0], [5, 5, 5, 0]];
+  model.totals = async (side, metric) => columns[metric];
+  const there = await model.there('after', -1);
+  assert.deepEqual([...there], [0, 0, 1, 0]);
+  const total = columns[1];
+  assert.equal(matchShare({ model, total, there }, matching(model, 'folded')).methods, 0);
+  assert.deepEqual(matchShare({ model, total, there }, matching(model, 'r*')), { methods: 1, contexts: 1, cost: 0 });
+});
+
+test('shares and changes are those of the command line', 'threads.html', async () => {
+  const { share, change } = scripts('format.js');
+  // Rust rounds what is exactly between two to the even one.
+  assert.deepEqual([[1, 400], [3, 400], [49, 400], [51, 400], [1, 3], [1, 0]].map(([part, whole]) => share(part, whole)),
+    ['0.2%', '0.8%', '12.2%', '12.8%', '33.3%', '-']);
+  assert.deepEqual([[800, 801], [800, 803], [200, 100], [3, 3], [0, 1], [1, 0]].map(([before, after]) => change(before, after)),
+    ['+0.12%', '+0.38%', '−50.00%', '±0.0%', 'new', 'gone']);
+  assert.deepEqual([change(1e6, 1e6 + 1), change(1e6, 1e6 - 1)], ['< +0.01%', '> −0.01%']);
+});
+
 test('callees that call each other are not counted twice', 'threads.html', async () => {
-  // The page's scripts are a module, which nobody can look into; this one needs no page to add up.
-  const source = fs.readFileSync(path.join(__dirname, '../../views/assets/method.js'), 'utf8');
-  const Method = vm.runInThisContext(`(() => { ${source}; return Method; })()`);
+  const { Method } = scripts('method.js');
   // Methods 1 and 2 call each other, and each turn costs 1; the first calls method 3 as well, which calls 2 again.
   const depth = 100;
   const symbol = [0];

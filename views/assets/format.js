@@ -18,19 +18,29 @@ function signed(number) {
   return (number > 0 ? '+' : number < 0 ? '−' : '±') + thousands(Math.abs(number));
 }
 
-/** A share in percent, one digit after the point, as the command line shows it. */
-function share(part, whole) {
-  return whole === 0 ? '-' : `${(part * 100 / whole).toFixed(1)}%`;
+/** So many digits after the point, as the command line has them: what is exactly between two goes to the even one, here up. */
+function fixed(number, digits) {
+  const up = number.toFixed(digits);
+  // A binary fraction is between two only where it is an odd number of these, and multiplying by a power of 2 is exact.
+  const between = number * 2 ** (digits + 1) % 2 === 1;
+  const last = Number(up.slice(-1));
+  return between && last % 2 === 1 ? `${up.slice(0, -1)}${last - 1}` : up;
 }
 
-/** How much more or less, in percent of before. */
+/** A share in percent, one digit after the point, as the command line shows it. */
+function share(part, whole) {
+  return whole === 0 ? '-' : `${fixed(part * 100 / whole, 1)}%`;
+}
+
+/** How much more or less, in percent of before, as the command line shows it. */
 function change(before, after) {
   if (before === after) return '±0.0%';
   if (before === 0) return 'new';
   if (after === 0) return 'gone';
   const percent = (after - before) * 100 / before;
-  const digits = Math.abs(percent) < 0.1 ? 4 : 1;
-  return `${percent > 0 ? '+' : '−'}${Math.abs(percent).toFixed(digits)}%`;
+  // What changed is not shown as 0.
+  if (Math.abs(percent) < 0.01) return percent > 0 ? '< +0.01%' : '> −0.01%';
+  return `${percent > 0 ? '+' : '−'}${fixed(Math.abs(percent), 2)}%`;
 }
 
 const PRIMITIVES = { B: 'byte', C: 'char', D: 'double', F: 'float', I: 'int', J: 'long', S: 'short', Z: 'boolean' };

@@ -134,7 +134,7 @@ class Page {
       sums.calls += view.calls[i];
       sums.exits += view.exits[i];
       sums.bytecodes += view.bytecodes[i];
-      if (view.calls[i] > 0 || view.total[i] > 0) {
+      if (view.there[i] === 1) {
         sums.contexts += 1;
         seen[symbol] = 1;
       }

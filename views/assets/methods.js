@@ -32,6 +32,10 @@ class Methods {
       this.numbers.change = own.map((v, i) => v - before.own[i]);
       this.numbers.callsBefore = sums(view.callsBefore);
     }
+    this.there = new Uint8Array(model.names.length);
+    for (let i = 1; i < model.count; i += 1) {
+      if (view.there[i] === 1 || (view.compares && view.thereBefore[i] === 1)) this.there[model.symbol[i]] = 1;
+    }
     this.heads();
     this.fill();
   }
@@ -80,12 +84,10 @@ class Methods {
   }
 
   fill() {
-    const { model, compares } = this.view;
-    const { own, total, calls, callsBefore, before } = this.numbers;
+    const { model } = this.view;
     const symbols = [];
     for (let s = 1; s < model.names.length; s += 1) {
-      const there = own[s] > 0 || total[s] > 0 || calls[s] > 0 || (compares && (before[s] > 0 || callsBefore[s] > 0));
-      if (there && (!this.found || this.found[s])) symbols.push(s);
+      if (this.there[s] === 1 && (!this.found || this.found[s])) symbols.push(s);
     }
     this.all = symbols;
     this.sort();

@@ -107,6 +107,18 @@ class Model {
     });
   }
 
+  /**
+   * Per context 1 where it is one of a method and something was counted in or below it, whatever the metric: all that the report
+   * counts. The others are of other threads or of the other profile, or stand for contexts that were folded for want of room.
+   */
+  there(side, thread) {
+    return this.column(`there ${side} ${thread}`, async () => {
+      const counted = ['calls', 'exceptional_exits', 'bytecodes'].map((name) => this.totals(side, this.metric(name), thread));
+      const columns = await Promise.all(counted);
+      return Uint8Array.from(this.symbol, (symbol, i) => (this.isMethod(symbol) && columns.some((column) => column[i] > 0) ? 1 : 0));
+    });
+  }
+
   /** Callees in order of name. */
   children(context) {
     const found = [];
@@ -115,6 +127,9 @@ class Model {
   }
 
   className(symbol) { return this.names[symbol][0]; }
+
+  /** Threads themselves and what was folded have names without a class. */
+  isMethod(symbol) { return this.names[symbol][0] !== ''; }
 
   isNative(symbol) { return this.names[symbol][3] === 1; }
 
@@ -176,13 +191,15 @@ class View {
     const calls = model.metric('calls');
     const exits = model.metric('exceptional_exits');
     const bytecodes = model.metric('bytecodes');
-    [view.own, view.total, view.calls, view.exits, view.bytecodes] = await Promise.all([
+    [view.own, view.total, view.calls, view.exits, view.bytecodes, view.there] = await Promise.all([
       model.own('after', metricIndex, thread), model.totals('after', metricIndex, thread),
       model.own('after', calls, thread), model.own('after', exits, thread), model.own('after', bytecodes, thread),
+      model.there('after', thread),
     ]);
     if (model.compares) {
-      [view.ownBefore, view.totalBefore, view.callsBefore] = await Promise.all([
+      [view.ownBefore, view.totalBefore, view.callsBefore, view.thereBefore] = await Promise.all([
         model.own('before', metricIndex, thread), model.totals('before', metricIndex, thread), model.own('before', calls, thread),
+        model.there('before', thread),
       ]);
     }
     view.whole = view.total[0];

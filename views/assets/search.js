@@ -6,6 +6,7 @@ function matching(model, text) {
   if (words.join('') === '') return null;
   const found = new Uint8Array(model.names.length);
   for (let symbol = 1; symbol < found.length; symbol += 1) {
+    if (!model.isMethod(symbol)) continue;
     const name = model.fullName(symbol).toLowerCase();
     let at = 0;
     found[symbol] = words.every((word) => {
@@ -19,7 +20,7 @@ function matching(model, text) {
 
 /** How much of a view the matches are: methods, contexts, and cost with callees where none is counted twice. */
 function matchShare(view, found) {
-  const { model, total, calls } = view;
+  const { model, total, there } = view;
   const result = { methods: 0, contexts: 0, cost: 0 };
   const seen = new Uint8Array(found.length);
   let coveredUntil = 0;
@@ -30,7 +31,7 @@ function matchShare(view, found) {
       result.cost += total[i];
       coveredUntil = model.end[i];
     }
-    if (calls[i] === 0 && total[i] === 0) continue;
+    if (there[i] === 0) continue;
     result.contexts += 1;
     if (seen[symbol] === 0) result.methods += 1;
     seen[symbol] = 1;

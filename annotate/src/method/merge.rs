@@ -4,7 +4,7 @@ use super::Annotation;
 
 impl Annotation {
     /// Whether another method has the same instructions, lines and blocks, and was counted at the same level.
-    pub fn same_code(&self, other: &Annotation) -> bool {
+    fn same_code(&self, other: &Annotation) -> bool {
         let rows = self.rows.iter().zip(&other.rows);
         let blocks = self.blocks.iter().zip(&other.blocks);
         self.level == other.level
@@ -13,8 +13,16 @@ impl Annotation {
             && blocks.clone().all(|(a, b)| (a.start, a.end) == (b.start, b.end))
     }
 
+    /// Puts one beside others of its name: its counts are added to those of the one with the same code, if there is one.
+    pub fn join(same_name: &mut Vec<Annotation>, annotation: Annotation) {
+        match same_name.iter_mut().find(|other| other.same_code(&annotation)) {
+            Some(same) => same.add(&annotation),
+            None => same_name.push(annotation),
+        }
+    }
+
     /// Adds the counts of a method with the same code.
-    pub fn add(&mut self, other: &Annotation) {
+    fn add(&mut self, other: &Annotation) {
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         add(&mut self.calls, other.calls);
         add(&mut self.exceptional_exits, other.exceptional_exits);

@@ -77,13 +77,7 @@ fn methods<'v>(view: &'v View, symbols: &[bool]) -> Result<Vec<Shown<'v>>> {
     let ran: Vec<bool> = view.ran(&nodes);
     let mut by_symbol: BTreeMap<u32, Vec<Annotation>> = BTreeMap::new();
     let wanted = |method: u32| ran[method as usize] && symbols[view.symbols.of_method(method) as usize];
-    let each = |annotation: Annotation| {
-        let same_name = by_symbol.entry(view.symbols.of_method(annotation.method)).or_default();
-        match same_name.iter_mut().find(|other| other.same_code(&annotation)) {
-            Some(same) => same.add(&annotation),
-            None => same_name.push(annotation),
-        }
-    };
+    let each = |a: Annotation| Annotation::join(by_symbol.entry(view.symbols.of_method(a.method)).or_default(), a);
     annotate_methods(&choice, wanted, each).with_context(damaged)?;
     let cost = |a: &Annotation| if view.processor.is_some() { a.cycles } else { a.bytecodes };
     let mut shown = Vec::new();

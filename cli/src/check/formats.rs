@@ -49,9 +49,7 @@ pub fn message(verdict: &Verdict<'_>, with_contexts: bool) -> String {
         Outcome::Wrong(reason) => format!("{} cannot be checked: {reason}", limit.text),
         Outcome::Exceeded { value, bound, baseline, responsible } => {
             let mut text = format!("{} {}", thousands(*value), number_name(limit));
-            // A limit below nothing is one that no number keeps.
-            let whole = u64::try_from(bound.whole()).map_or_else(|_| bound.whole().to_string(), thousands);
-            text.push_str(&format!(", must be {} {whole}", limit.order));
+            text.push_str(&format!(", must be {} {}", limit.order, decimal(*bound)));
             if limit.is_relative() {
                 text.push_str(&format!(" ({})", limit.text));
             }
@@ -65,6 +63,15 @@ pub fn message(verdict: &Verdict<'_>, with_contexts: bool) -> String {
             text
         }
     }
+}
+
+/// A bound to the last digit: 1,500.25. A limit below nothing is one that no number keeps.
+fn decimal(bound: Bound) -> String {
+    let (whole, millionths) = bound.parts();
+    let whole = u64::try_from(whole).map_or_else(|_| whole.to_string(), thousands);
+    let sign = if bound.is_negative() { "-" } else { "" };
+    let fraction = format!(".{millionths:06}");
+    format!("{sign}{whole}{}", fraction.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// `own bytecodes`, `bytecodes with callees`.
@@ -189,6 +196,17 @@ mod tests {
         assert_eq!(bound("bytecodes +0%", u64::MAX).to_string(), u64::MAX.to_string());
         assert_eq!(bound("bytecodes +50%", 15).to_string(), "22.5");
         assert_eq!(bound("bytecodes -20", 15).to_string(), "-5");
+    }
+
+    #[test]
+    fn bounds_in_words_are_exact() {
+        let bound = |text: &str, baseline| decimal(Limit::parse(text).unwrap().bound(Some(baseline)).unwrap());
+        assert_eq!(bound("bytecodes == baseline +0.8%", 120), "120.96");
+        assert_eq!(bound("bytecodes +50%", 3001), "4,501.5");
+        assert_eq!(bound("bytecodes +0.0001%", 1), "1.000001");
+        assert_eq!(bound("bytecodes +0%", u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!(bound("bytecodes -50%", 1), "0.5");
+        assert_eq!(bound("bytecodes -20", 15), "-5");
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn relative(before: u64, after: u64) -> String {
             let percent = (after as f64 - before as f64) * 100.0 / before as f64;
             // What changed is not shown as 0.
             if percent.abs() < 0.01 {
-                format!("{}0.01%", if percent < 0.0 { "> -" } else { "< +" })
+                format!("{}0.01%", if after < before { "> -" } else { "< +" })
             } else {
                 format!("{percent:+.2}%")
             }
@@ -103,6 +103,7 @@ mod tests {
         assert_eq!(relative(200, 100), "-50.00%");
         assert_eq!(relative(1_000_000, 1_000_001), "< +0.01%");
         assert_eq!(relative(1_000_000, 999_999), "> -0.01%");
+        assert_eq!(relative(u64::MAX, u64::MAX - 1), "> -0.01%");
         assert_eq!((relative(0, 0), relative(0, 1)), ("0%".to_owned(), "from 0".to_owned()));
     }
 }

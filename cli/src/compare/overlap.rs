@@ -6,7 +6,7 @@ use crate::report::field;
 use crate::style::Style;
 use crate::table::Table;
 use anyhow::Result;
-use cprof_compare::overlap::overlap as degree;
+use cprof_compare::overlap::{Overlap as Degree, overlap as degree};
 use cprof_profile::names::thousands;
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
@@ -20,8 +20,9 @@ struct Row {
     by_method: Option<f64>,
     before: u64,
     after: u64,
+    /// By context and by method.
     #[serde(skip)]
-    text: [String; 2],
+    exact: [Option<Degree>; 2],
 }
 
 /// Prints the overlaps.
@@ -43,7 +44,7 @@ pub fn overlap(args: &Overlap) -> Result<()> {
                 by_method: by[1].map(|o| o.percent()),
                 before: metric.before.sum(),
                 after: metric.after.sum(),
-                text: by.map(|o| o.map_or_else(|| "-".to_owned(), |o| format!("{}%", o.to_text()))),
+                exact: by,
             }
         })
         .collect();
@@ -55,7 +56,7 @@ pub fn overlap(args: &Overlap) -> Result<()> {
         Format::Text => {
             let mut table = Table::new(&["by context", "by method", "before", "after", "metric"]);
             for row in rows {
-                let [context, method] = row.text;
+                let [context, method] = row.exact.map(|o| o.map_or_else(|| "-".to_owned(), |o| format!("{}%", o.to_text(2))));
                 table.row(vec![context, method, thousands(row.before), thousands(row.after), row.metric]);
             }
             table.print(&mut out, style)?;
@@ -65,9 +66,8 @@ pub fn overlap(args: &Overlap) -> Result<()> {
         }
         Format::Csv => {
             write!(out, "metric,by_context,by_method,before,after\r\n")?;
-            let number = |n: Option<f64>| n.map(|n| format!("{n:.6}")).unwrap_or_default();
-            for Row { metric, by_context, by_method, before, after, .. } in rows {
-                let (context, method) = (number(by_context), number(by_method));
+            for Row { metric, exact, before, after, .. } in rows {
+                let [context, method] = exact.map(|o| o.map(|o| o.to_text(6)).unwrap_or_default());
                 write!(out, "{},{context},{method},{before},{after}\r\n", field(&metric))?;
             }
         }

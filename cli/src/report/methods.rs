@@ -9,7 +9,7 @@ use crate::style::Style;
 use crate::table::Table;
 use anyhow::Result;
 use cprof_profile::model::{Run, RunFacts};
-use cprof_profile::names::thousands;
+use cprof_profile::names::{counted, thousands};
 use cprof_profile::projections::MethodRow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -90,6 +90,14 @@ fn table(view: &View, rows: &[MethodRow], out: &mut dyn Write, style: Style) -> 
     table.print(out, style)
 }
 
+/// What the rows of methods, or of other things, cost that are not shown.
+pub fn more(view: &View, [one, many]: [&str; 2], costs: impl ExactSizeIterator<Item = u64>) -> String {
+    let number = counted(costs.len() as u64, one, many);
+    let rest = costs.fold(0, u64::saturating_add);
+    let (sum, share) = (thousands(rest), share(rest, view.whole()));
+    format!("{number} with {sum} {} ({share}); --top 0 shows all", view.unit())
+}
+
 /// For people.
 pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Result<()> {
     head(view, out, style)?;
@@ -104,15 +112,8 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
         _ => table(view, &rows[..shown], out, style)?,
     }
     if shown < rows.len() {
-        let rest = rows[shown..].iter().fold(0u64, |sum, r| sum.saturating_add(view.cost_of_row(r).0));
-        let more = format!(
-            "{} more methods with {} {} ({}); --top 0 shows all",
-            thousands((rows.len() - shown) as u64),
-            thousands(rest),
-            view.unit(),
-            share(rest, view.whole())
-        );
-        writeln!(out, "{}", style.dim(&more))?;
+        let costs = rows[shown..].iter().map(|r| view.cost_of_row(r).0);
+        writeln!(out, "{}", style.dim(&more(view, ["more method", "more methods"], costs)))?;
     }
     writeln!(out)?;
     coverage::line(view, out, style)?;

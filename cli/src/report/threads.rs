@@ -27,10 +27,12 @@ fn rows(view: &View, args: &Report) -> Vec<ThreadRow> {
         Sort::Exits => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.exceptional_exits)),
         Sort::Name => {}
     }
-    if let Some(top) = args.top.filter(|&t| t > 0) {
-        rows.truncate(top);
-    }
     rows
+}
+
+/// How many of them `--top` lets be shown.
+fn shown(rows: &[ThreadRow], args: &Report) -> usize {
+    args.top.filter(|&top| top > 0).map_or(rows.len(), |top| top.min(rows.len()))
 }
 
 /// A thread calls nothing but what its tree holds: cycles and cycles_total are the same.
@@ -48,7 +50,9 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
     methods::head(view, out, style)?;
     writeln!(out)?;
     let mut table = Table::new(&[view.unit(), "share", "calls", "exits", "contexts", "threads", "name"]);
-    for r in rows(view, args) {
+    let mut rows = rows(view, args);
+    let left = rows.split_off(shown(&rows, args));
+    for r in rows {
         table.row(vec![
             thousands(cost(view, &r)),
             share(cost(view, &r), view.whole()),
@@ -60,6 +64,9 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
         ]);
     }
     table.print(out, style)?;
+    if !left.is_empty() {
+        writeln!(out, "{}", style.dim(&methods::more(view, ["more name", "more names"], left.iter().map(|r| cost(view, r)))))?;
+    }
     writeln!(out)?;
     coverage::line(view, out, style)?;
     Ok(())
@@ -72,9 +79,10 @@ pub fn csv(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
         "thread,threads,contexts,calls,exceptional_exits,bytecodes{}\r\n",
         if view.processor.is_some() { HEADER } else { "" }
     )?;
-    for r in rows(view, args) {
+    let rows = rows(view, args);
+    for r in &rows[..shown(&rows, args)] {
         let t = r.totals;
-        let processor = columns(view, &r).map(|c| c.csv()).unwrap_or_default();
+        let processor = columns(view, r).map(|c| c.csv()).unwrap_or_default();
         write!(
             out,
             "{},{},{},{},{},{}{processor}\r\n",
@@ -115,7 +123,7 @@ pub fn json(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
             processor: columns(view, r),
         })
     };
-    let rows: Vec<_> = rows.iter().map(row).collect();
+    let rows: Vec<_> = rows[..shown(&rows, args)].iter().map(row).collect();
     serde_json::to_writer_pretty(&mut *out, &json!({ "threads": rows })).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(())

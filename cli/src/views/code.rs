@@ -25,13 +25,20 @@ pub fn codes(loaded: &Loaded, args: &Html, notes: &mut Vec<String>) -> Result<Ve
     let nodes = view.chosen_nodes();
     let wanted = wanted(loaded, &nodes, notes);
     let mut codes: BTreeMap<u32, Code> = BTreeMap::new();
+    // Hidden classes of one name, of which there may be hundreds, are one where their code is the same.
+    let gathered = |choice: &Choice<'_>| -> Result<Vec<Annotation>> {
+        let mut by_symbol: BTreeMap<u32, Vec<Annotation>> = BTreeMap::new();
+        let each = |a: Annotation| Annotation::join(by_symbol.entry(view.symbols.of_method(a.method)).or_default(), a);
+        annotate(choice, |m| wanted[m as usize], each).with_context(damaged)?;
+        Ok(by_symbol.into_values().flatten().collect())
+    };
     let begin = |codes: &mut BTreeMap<u32, Code>, annotation: Annotation| {
         let symbol = &view.symbols.list[view.symbols.of_method(annotation.method) as usize];
         codes.entry(annotation.method).or_insert_with(|| code(&annotation, symbol));
     };
     if loaded.processors.is_empty() {
         let choice = Choice { profile, measures: &view.measures, nodes: &nodes, charges: None };
-        annotate(&choice, |m| wanted[m as usize], |a| begin(&mut codes, a)).with_context(damaged)?;
+        gathered(&choice)?.into_iter().for_each(|a| begin(&mut codes, a));
     }
     for processor in &loaded.processors {
         let measures = &view.measures;
@@ -40,7 +47,7 @@ pub fn codes(loaded: &Loaded, args: &Html, notes: &mut Vec<String>) -> Result<Ve
         let evaluated = Measures { processor: processor.nodes.clone(), ..measures.clone() };
         let choice = Choice { profile, measures: &evaluated, nodes: &nodes, charges: Some(&charges) };
         let name = processor.column();
-        let add = |annotation: Annotation| {
+        for annotation in gathered(&choice)? {
             let method = annotation.method;
             let cycles: Vec<u64> = annotation.rows.iter().map(|r| r.cycles).collect();
             let elsewhere: Vec<String> =
@@ -51,8 +58,7 @@ pub fn codes(loaded: &Loaded, args: &Html, notes: &mut Vec<String>) -> Result<Ve
                 code.notes.extend(elsewhere);
                 code.rows.iter_mut().zip(cycles).for_each(|(row, cycles)| row.5.push(cycles));
             }
-        };
-        annotate(&choice, |m| wanted[m as usize], add).with_context(damaged)?;
+        }
     }
     if !args.source.is_empty() {
         add_sources(loaded, args, &mut codes, notes)?;

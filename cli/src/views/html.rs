@@ -15,6 +15,8 @@ use cprof_profile::names::{dotted, thousands};
 use cprof_profile::natives::NotTold;
 use cprof_profile::projections::labels;
 use cprof_views::page::{Facts, Page, Side};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Labels of threads that are told apart; a profile may have thousands.
 const MOST_LABELS: usize = 100;
@@ -40,9 +42,11 @@ pub fn html(args: &Html) -> Result<()> {
     // Call sites move when code changes: compared contexts are those of the methods' names alone.
     let sites = before.is_none() && after.view.profile.run.sites;
     let mut page = Page::new(sites, common.clone());
-    add(&mut page, Side::After, &after, &common, &mut facts.notes);
+    let together = Together::of([Some(&after), before.as_ref()].into_iter().flatten());
+    facts.notes.extend(together.note());
+    add(&mut page, Side::After, &after, &common, &together);
     if let Some(before) = &before {
-        add(&mut page, Side::Before, before, &common, &mut facts.notes);
+        add(&mut page, Side::Before, before, &common, &together);
     }
     codes(&after, args, &mut facts.notes)?.into_iter().for_each(|code| page.add_code(code));
     let mut out = Output::create(&args.out)?;
@@ -117,26 +121,77 @@ fn common(after: &Loaded, before: Option<&Loaded>, notes: &mut Vec<String>) -> V
     all
 }
 
+/// The chosen threads by label.
+fn chosen(loaded: &Loaded) -> BTreeMap<String, Vec<usize>> {
+    labels(&loaded.view.profile, |t| loaded.view.threads[t])
+}
+
+/// Labels of threads that are shown together, with the fewest contexts. In two profiles they are the same, so that no thread is
+/// compared with nothing.
+struct Together(BTreeSet<String>);
+
+impl Together {
+    fn of<'a>(profiles: impl Iterator<Item = &'a Loaded>) -> Together {
+        let contexts = |loaded: &Loaded, members: &[usize]| -> usize {
+            members.iter().map(|&t| loaded.view.profile.nodes_of_thread(t).len()).sum()
+        };
+        let of_labels =
+            |loaded: &'a Loaded| chosen(loaded).into_iter().map(move |(label, members)| (label, contexts(loaded, &members)));
+        Together::least(profiles.flat_map(of_labels))
+    }
+
+    /// By labels with their contexts, which may come several times.
+    fn least(labels: impl Iterator<Item = (String, usize)>) -> Together {
+        let mut sums: BTreeMap<String, usize> = BTreeMap::new();
+        labels.for_each(|(label, contexts)| *sums.entry(label).or_default() += contexts);
+        let mut order: Vec<(String, usize)> = sums.into_iter().collect();
+        order.sort_by_key(|(_, contexts)| Reverse(*contexts));
+        let alone = if order.len() > MOST_LABELS { MOST_LABELS - 1 } else { order.len() };
+        Together(order.split_off(alone).into_iter().map(|(label, _)| label).collect())
+    }
+
+    /// What they are called.
+    fn label(&self) -> String {
+        format!("({} other names)", thousands(self.0.len() as u64))
+    }
+
+    fn note(&self) -> Option<String> {
+        let names = thousands(self.0.len() as u64);
+        (!self.0.is_empty()).then(|| format!("threads of {names} names are shown together as {}", self.label()))
+    }
+}
+
 /// Adds the chosen threads, label by label.
-fn add(page: &mut Page, side: Side, loaded: &Loaded, common: &[(String, &'static str)], notes: &mut Vec<String>) {
+fn add(page: &mut Page, side: Side, loaded: &Loaded, common: &[(String, &'static str)], together: &Together) {
     let view = &loaded.view;
     let threads = &view.profile.threads;
-    let nodes = |t: usize| view.profile.nodes_of_thread(t).len();
-    let mut groups: Vec<(String, Vec<usize>)> = labels(&view.profile, |t| view.threads[t]).into_iter().collect();
-    groups.sort_by_key(|(_, members)| std::cmp::Reverse(members.iter().map(|&t| nodes(t)).sum::<usize>()));
-    if groups.len() > MOST_LABELS {
-        let rest = groups.split_off(MOST_LABELS - 1);
-        let label = format!("({} other names)", thousands(rest.len() as u64));
-        notes.push(format!("{}: threads of {} names are shown together as {label}", view.file, thousands(rest.len() as u64)));
-        let mut members: Vec<usize> = rest.into_iter().flat_map(|(_, members)| members).collect();
-        members.sort_unstable();
-        groups.push((label, members));
+    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (label, mut members) in chosen(loaded) {
+        let label = if together.0.contains(&label) { together.label() } else { label };
+        groups.entry(label).or_default().append(&mut members);
     }
+    groups.values_mut().for_each(|members| members.sort_unstable());
     for (label, members) in groups {
         let tree = view.tree_of(|t| members.binary_search(&t).is_ok());
         let metrics: Vec<Metric> =
             columns(view, &tree, &loaded.processors).into_iter().filter(|m| common.iter().any(|c| c.0 == m.name)).collect();
         let leases = members.iter().map(|&t| u64::from(threads[t].leases)).sum();
         page.add(side, &label, leases, &view.symbols, &tree, metrics);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_put_together_in_both_profiles_or_in_none() {
+        let labels = |from: usize, to: usize| (from..to).map(|i| (format!("worker {i:03}"), 1000 - i));
+        assert!(Together::least(labels(0, MOST_LABELS).chain(labels(0, MOST_LABELS))).note().is_none());
+        // 101 names: the two that only one of the profiles has are those with the fewest contexts.
+        let Together(together) = Together::least(labels(0, MOST_LABELS).chain(labels(1, MOST_LABELS + 1)));
+        assert_eq!(together.into_iter().collect::<Vec<_>>(), ["worker 000", "worker 100"]);
+        let note = Together::least(labels(0, MOST_LABELS + 1)).note();
+        assert_eq!(note.as_deref(), Some("threads of 2 names are shown together as (2 other names)"));
     }
 }

@@ -148,3 +148,14 @@ fn what_keeps_nothing_is_not_to_be_shown() {
     let piped = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && piped.contains("cprof: merged 2 runs") && !piped.contains("show it"), "{piped}");
 }
+
+#[test]
+fn what_was_written_is_written_whoever_reads_standard_error() {
+    let folder = Folder::new("unread");
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut merge = Command::new(env!("CARGO_BIN_EXE_cprof"));
+    // Both are one run, which is said, too.
+    let status = merge.args(["merge", "a.cprof", "a.cprof", "-o", "all.cprof"]).current_dir(&folder.0).stderr(full).status();
+    assert_eq!(status.unwrap().code(), Some(0));
+    assert!(folder.0.join("all.cprof").exists());
+}

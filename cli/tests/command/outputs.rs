@@ -194,7 +194,7 @@ fn what_is_read_is_not_written_over() {
         fs::write(folder.path().join(format!("{name}.toml")), text).unwrap();
     }
     fs::write(folder.path().join("matrix.toml"), "targets = [\"jop\", \"./mine.toml\"]").unwrap();
-    fs::write(folder.path().join("Main.java"), "class Main {}").unwrap();
+    fs::write(folder.path().join("Main.java"), "package demo; class Main {}").unwrap();
     let cycles = "[[budget]]\nmethod = \"*\"\nlimits = [\"cycles[./mine.toml,ideal] > 0\"]";
     fs::write(folder.path().join("cycles.toml"), cycles).unwrap();
     for line in [
@@ -230,7 +230,7 @@ fn what_is_read_is_not_written_over() {
         let text = fs::read_to_string(folder.path().join(format!("{name}.toml"))).unwrap();
         assert!(text.starts_with(&format!("base = \"{base}\"")), "{text}");
     }
-    assert_eq!(fs::read_to_string(folder.path().join("Main.java")).unwrap(), "class Main {}");
+    assert_eq!(fs::read_to_string(folder.path().join("Main.java")).unwrap(), "package demo; class Main {}");
     // What comes with cprof is in no file.
     fs::write(folder.path().join("jop.toml"), "mine").unwrap();
     for line in ["export a.cprof --format csv --target jop --cache ideal -o jop.toml", "html a.cprof --source . -o Main.html"] {

@@ -168,6 +168,10 @@ fn tables_for_people() {
     assert!(top.contains("3 more methods with 7 bytecodes (17.9%)"), "{top}");
     let threads = profile.report(&["--threads"]);
     assert!(threads.contains("worker-*") && threads.contains("59.0%"), "{threads}");
+    let top = profile.report(&["--threads", "--top", "1"]);
+    assert!(!top.contains("worker-*") && top.contains("\n1 more name with 16 bytecodes (41.0%); --top 0 shows all\n"), "{top}");
+    assert_eq!(profile.report(&["--threads", "--top", "2"]), threads);
+    assert_eq!(profile.json(&["--threads", "--top", "1"])["threads"].as_array().unwrap().len(), 1);
     assert_eq!(
         profile.report(&["--threads", "--format", "csv"]),
         "thread,threads,contexts,calls,exceptional_exits,bytecodes\r\nmain,1,2,4,1,23\r\nworker-*,2,2,2,0,16\r\n"

@@ -167,3 +167,15 @@ fn what_cannot_start_is_explained() {
         assert!(code == Some(0) && message.contains("no profile was written"), "{message}");
     }
 }
+
+#[test]
+fn an_agent_that_no_jvm_finds_is_said_before_one_starts() {
+    let place = Place::new("a=b", "touch started");
+    let output = place.run(&[], &[]);
+    let library = place.0.join("libcprof.so");
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));
+    let said =
+        format!("cprof: the agent is {}, and a JVM takes what is behind the first = for options; put it", library.display());
+    assert!(text(&output.stderr).starts_with(&said), "{}", text(&output.stderr));
+    assert!(!place.0.join("started").exists());
+}

@@ -28,6 +28,7 @@ fn wrong_options_end_with_2() {
         ("export missing.cprof --format elf -o x", "elf"),
         ("report missing.cprof --tree --threads", "--threads"),
         ("report missing.cprof --cache 4k", "4k"),
+        ("report missing.cprof --coverage --sort name", "'--coverage' cannot be used with '--sort <KEY>'"),
         // What a command sees.
         ("export missing.cprof --format pprof --methods -o x", "--methods is for the formats csv and json"),
         ("export missing.cprof --format parquet --methods -o x", "--methods is for the formats csv and json"),

@@ -136,9 +136,15 @@ impl Bound {
         (self.0 % MILLION == 0).then_some(self.0 / MILLION)
     }
 
-    /// The last whole number up to it.
-    pub fn whole(self) -> i128 {
-        self.0.div_euclid(MILLION)
+    /// Whether it is below nothing.
+    pub fn is_negative(self) -> bool {
+        self.0 < 0
+    }
+
+    /// Without its sign: the whole number, and millionths.
+    pub fn parts(self) -> (u128, u32) {
+        let size = self.0.unsigned_abs();
+        (size / MILLION.unsigned_abs(), (size % MILLION.unsigned_abs()) as u32)
     }
 }
 
@@ -274,7 +280,7 @@ mod tests {
         assert!(limit.holds(1_010_000, bound) && !limit.holds(1_010_001, bound));
         let bound = limit.bound(Some(150)).unwrap();
         assert!(limit.holds(151, bound) && !limit.holds(152, bound), "151.5");
-        assert_eq!(bound.whole(), 151);
+        assert_eq!((bound.parts(), bound.is_negative()), ((151, 500_000), false));
         let bound = limit.bound(Some(u64::MAX)).unwrap();
         assert!(limit.holds(u64::MAX, bound));
         assert!(!Limit::parse("bytecodes -0.0001%").unwrap().holds(u64::MAX, Bound(i128::from(u64::MAX) * (MILLION - 1))));

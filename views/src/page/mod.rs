@@ -276,13 +276,15 @@ fn write_slice<W: Write>(parts: &mut Parts<W>, number: usize, slice: &Slice, pos
 fn write_codes<W: Write>(parts: &mut Parts<W>, symbols: &[Symbol], codes: &mut [Code]) -> io::Result<BTreeMap<u32, usize>> {
     codes.sort_by(|a, b| a.symbol.cmp(&b.symbol));
     let mut of_symbol = BTreeMap::new();
-    for (piece, codes) in codes.chunks(METHODS_PER_PIECE).enumerate() {
-        let mut content: BTreeMap<u32, Vec<&Code>> = BTreeMap::new();
-        for code in codes {
+    // All code of a name is in one piece: the page reads no other.
+    let methods: Vec<&[Code]> = codes.chunk_by(|a, b| a.symbol == b.symbol).collect();
+    for (piece, methods) in methods.chunks(METHODS_PER_PIECE).enumerate() {
+        let mut content: BTreeMap<u32, &[Code]> = BTreeMap::new();
+        for codes in methods {
             let within = &symbols[1..];
-            if let Ok(at) = within.binary_search(&code.symbol) {
-                of_symbol.entry(at as u32 + 1).or_insert(piece);
-                content.entry(at as u32 + 1).or_default().push(code);
+            if let Ok(at) = within.binary_search(&codes[0].symbol) {
+                of_symbol.insert(at as u32 + 1, piece);
+                content.insert(at as u32 + 1, codes);
             }
         }
         parts.element(&format!("code-{piece}"), &serde_json::to_vec(&content)?)?;
@@ -329,6 +331,20 @@ mod tests {
     fn steps_lead_from_context_to_context() {
         // 0 ─ 1 ─ 2, 1 ─ 3, 0 ─ 4
         assert_eq!(steps(&[0, 0, 1, 1, 0]), [0, 0, 1, 2]);
+    }
+
+    #[test]
+    fn all_code_of_a_name_is_in_one_piece() {
+        let symbol = |method: &str| Symbol { class: "A".into(), method: method.into(), descriptor: "()V".into(), native: false };
+        let code = |method| Code { symbol: symbol(method), cycles: vec![], rows: vec![], source: None, notes: vec![] };
+        let mut codes: Vec<Code> = (0..3 * METHODS_PER_PIECE).map(|_| code("many")).chain([code("other")]).collect();
+        let mut out = Vec::new();
+        let facts = Facts::default();
+        let mut parts = Parts::new(&facts, &mut out).unwrap();
+        let pieces = write_codes(&mut parts, &["", "many", "other"].map(symbol), &mut codes).unwrap();
+        assert_eq!(pieces, BTreeMap::from([(1, 0), (2, 0)]));
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("id=\"code-0\"") && !text.contains("id=\"code-1\""));
     }
 
     #[test]

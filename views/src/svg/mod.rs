@@ -189,6 +189,23 @@ fn change(before: u64, after: u64) -> String {
         (b, a) if a == b => "±0.0%".into(),
         (0, _) => "new".into(),
         (_, 0) => "gone".into(),
-        (b, a) => format!("{:+.1}%", (a as f64 - b as f64) * 100.0 / b as f64),
+        (b, a) => match (a as f64 - b as f64) * 100.0 / b as f64 {
+            // What changed is not shown as 0.
+            percent if percent.abs() < 0.01 => if a > b { "< +0.01%" } else { "> -0.01%" }.into(),
+            percent => format!("{percent:+.2}%"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_not_shown_as_none() {
+        assert_eq!([(200, 203), (200, 100), (5, 5)].map(|(b, a)| change(b, a)), ["+1.50%", "-50.00%", "±0.0%"]);
+        assert_eq!([(0, 1), (1, 0)].map(|(b, a)| change(b, a)), ["new", "gone"]);
+        assert_eq!([1_000_001, 999_999, u64::MAX].map(|a| change(1_000_000, a))[..2], ["< +0.01%", "> -0.01%"]);
+        assert_eq!(change(u64::MAX, u64::MAX - 1), "> -0.01%");
     }
 }
