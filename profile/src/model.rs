@@ -45,6 +45,12 @@ impl Profile {
         let end = self.threads.get(thread + 1).map_or(self.nodes.len(), |next| next.first_node as usize);
         self.threads[thread].first_node as usize..end
     }
+
+    /// Where a method calls native methods.
+    pub fn native_sites_of(&self, method: u32) -> &[NativeSite] {
+        let sites = &self.native_sites[self.native_sites.partition_point(|s| s.method < method)..];
+        &sites[..sites.partition_point(|s| s.method == method)]
+    }
 }
 
 /// Facts about the run.

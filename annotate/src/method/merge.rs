@@ -1,6 +1,29 @@
 //! Methods with the same code as one: of a class that several loaders have defined, or of hidden classes made alike.
 
-use super::Annotation;
+use super::{Annotation, Choice, annotate};
+use cprof_profile::cycles::EvaluateError;
+use std::collections::BTreeMap;
+
+/// As [`annotate`], by what `name` answers for a method: those of one name that have the same code, as hundreds of hidden classes
+/// may have it, are one, which is the first, with the sums of their counts.
+///
+/// # Errors
+/// As [`annotate`].
+pub fn annotate_by_name(
+    choice: &Choice<'_>,
+    wanted: impl Fn(u32) -> bool,
+    name: impl Fn(u32) -> u32,
+) -> Result<BTreeMap<u32, Vec<Annotation>>, EvaluateError> {
+    let mut by_name: BTreeMap<u32, Vec<Annotation>> = BTreeMap::new();
+    annotate(choice, wanted, |annotation| {
+        let same_name = by_name.entry(name(annotation.method)).or_default();
+        match same_name.iter_mut().find(|other| other.same_code(&annotation)) {
+            Some(same) => same.add(&annotation),
+            None => same_name.push(annotation),
+        }
+    })?;
+    Ok(by_name)
+}
 
 impl Annotation {
     /// Whether another method has the same instructions, lines and blocks, and was counted at the same level.
@@ -11,14 +34,6 @@ impl Annotation {
             && (self.rows.len(), self.blocks.len()) == (other.rows.len(), other.blocks.len())
             && rows.clone().all(|(a, b)| (a.bci, &a.text, a.line) == (b.bci, &b.text, b.line))
             && blocks.clone().all(|(a, b)| (a.start, a.end) == (b.start, b.end))
-    }
-
-    /// Puts one beside others of its name: its counts are added to those of the one with the same code, if there is one.
-    pub fn join(same_name: &mut Vec<Annotation>, annotation: Annotation) {
-        match same_name.iter_mut().find(|other| other.same_code(&annotation)) {
-            Some(same) => same.add(&annotation),
-            None => same_name.push(annotation),
-        }
     }
 
     /// Adds the counts of a method with the same code.

@@ -8,6 +8,7 @@ pub mod counts;
 mod merge;
 mod outcomes;
 
+pub use merge::annotate_by_name;
 pub use outcomes::{Outcome, Way};
 
 use crate::charges::Charges;

@@ -10,12 +10,11 @@ use crate::report::view::{Shape, View, readable, share};
 use crate::style::Style;
 use anyhow::{Context, Result};
 use cprof_annotate::charges::Charges;
-use cprof_annotate::method::{Annotation, Choice, annotate as annotate_methods};
+use cprof_annotate::method::{Annotation, Choice, annotate_by_name};
 use cprof_annotate::source::Sources;
 use cprof_profile::model::Level;
 use cprof_profile::names::{counted, thousands};
 use cprof_profile::tree::Symbol;
-use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 
 /// A method that was asked for.
@@ -75,10 +74,8 @@ fn methods<'v>(view: &'v View, symbols: &[bool]) -> Result<Vec<Shown<'v>>> {
     let charges = charges.transpose()?;
     let choice = Choice { profile, measures: &view.measures, nodes: &nodes, charges: charges.as_ref() };
     let ran: Vec<bool> = view.ran(&nodes);
-    let mut by_symbol: BTreeMap<u32, Vec<Annotation>> = BTreeMap::new();
     let wanted = |method: u32| ran[method as usize] && symbols[view.symbols.of_method(method) as usize];
-    let each = |a: Annotation| Annotation::join(by_symbol.entry(view.symbols.of_method(a.method)).or_default(), a);
-    annotate_methods(&choice, wanted, each).with_context(damaged)?;
+    let by_symbol = annotate_by_name(&choice, wanted, |m| view.symbols.of_method(m)).with_context(damaged)?;
     let cost = |a: &Annotation| if view.processor.is_some() { a.cycles } else { a.bytecodes };
     let mut shown = Vec::new();
     for (symbol, mut variants) in by_symbol {

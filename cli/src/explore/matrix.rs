@@ -106,20 +106,21 @@ impl Source<'_> {
             Some(caches) => caches.iter().map(|cache| self.cache(cache)).collect::<Result<_, _>>()?,
             None => profile.caches.iter().copied().chain([CacheSpec::IDEAL, CacheSpec::NONE]).collect(),
         };
-        let mut sets: Vec<Vec<(String, i64)>> = vec![Vec::new()];
+        // Counted before there is memory taken for them.
+        let mut count = file.targets.len().saturating_mul(caches.len());
         for (name, values) in &file.set {
             if values.is_empty() {
                 bail!(self.wrong(name, format!("{} has no values; give it some, or leave it out", name.get_ref())));
             }
-            if sets.len().saturating_mul(values.len()) > MOST {
-                bail!("{} has too many configurations, at {}; it may have at most {MOST}", self.name, name.get_ref());
-            }
-            let with = |set: &Vec<(String, i64)>, v: i64| set.iter().cloned().chain([(name.get_ref().clone(), v)]).collect();
-            sets = sets.iter().flat_map(|set| values.iter().map(move |&v| with(set, v))).collect();
+            count = count.saturating_mul(values.len());
         }
-        let count = file.targets.len().saturating_mul(caches.len()).saturating_mul(sets.len());
         if count == 0 || count > MOST {
             bail!("{} has {count} configurations; it must have at least one and at most {MOST}", self.name);
+        }
+        let mut sets: Vec<Vec<(String, i64)>> = vec![Vec::new()];
+        for (name, values) in &file.set {
+            let with = |set: &Vec<(String, i64)>, v: i64| set.iter().cloned().chain([(name.get_ref().clone(), v)]).collect();
+            sets = sets.iter().flat_map(|set| values.iter().map(move |&v| with(set, v))).collect();
         }
         let mut configurations = Vec::new();
         for target in &file.targets {

@@ -30,11 +30,12 @@ pub fn clean(args: &Clean) -> Result<()> {
         }
     }
     for (what, (shelf, founds)) in args.what.iter().zip(named) {
-        if founds.is_empty() || founds.iter().all(|f| !f.path.exists() && !f.path.is_symlink()) {
+        let there: Vec<&Found> = founds.iter().filter(|f| f.path.exists() || f.path.is_symlink()).collect();
+        if there.is_empty() {
             let what = what.display();
             done.fail(format_args!("{what} has left no recording; cprof list --stale shows what there is"));
         }
-        for found in founds.iter().filter(|f| f.path.exists() || f.path.is_symlink()) {
+        for found in there {
             done.remove(&shelf, found);
         }
     }

@@ -5,7 +5,7 @@ use crate::args::Html;
 use crate::output;
 use anyhow::{Context, Result};
 use cprof_annotate::charges::Charges;
-use cprof_annotate::method::{Annotation, Choice, Outcome, Way, annotate};
+use cprof_annotate::method::{Annotation, Choice, Outcome, Way, annotate_by_name};
 use cprof_annotate::source::{Source, Sources};
 use cprof_profile::measure::Measures;
 use cprof_profile::names::thousands;
@@ -25,12 +25,9 @@ pub fn codes(loaded: &Loaded, args: &Html, notes: &mut Vec<String>) -> Result<Ve
     let nodes = view.chosen_nodes();
     let wanted = wanted(loaded, &nodes, notes);
     let mut codes: BTreeMap<u32, Code> = BTreeMap::new();
-    // Hidden classes of one name, of which there may be hundreds, are one where their code is the same.
-    let gathered = |choice: &Choice<'_>| -> Result<Vec<Annotation>> {
-        let mut by_symbol: BTreeMap<u32, Vec<Annotation>> = BTreeMap::new();
-        let each = |a: Annotation| Annotation::join(by_symbol.entry(view.symbols.of_method(a.method)).or_default(), a);
-        annotate(choice, |m| wanted[m as usize], each).with_context(damaged)?;
-        Ok(by_symbol.into_values().flatten().collect())
+    let annotations = |choice: &Choice<'_>| {
+        let by_symbol = annotate_by_name(choice, |m| wanted[m as usize], |m| view.symbols.of_method(m)).with_context(damaged)?;
+        anyhow::Ok(by_symbol.into_values().flatten())
     };
     let begin = |codes: &mut BTreeMap<u32, Code>, annotation: Annotation| {
         let symbol = &view.symbols.list[view.symbols.of_method(annotation.method) as usize];
@@ -38,7 +35,7 @@ pub fn codes(loaded: &Loaded, args: &Html, notes: &mut Vec<String>) -> Result<Ve
     };
     if loaded.processors.is_empty() {
         let choice = Choice { profile, measures: &view.measures, nodes: &nodes, charges: None };
-        gathered(&choice)?.into_iter().for_each(|a| begin(&mut codes, a));
+        annotations(&choice)?.for_each(|a| begin(&mut codes, a));
     }
     for processor in &loaded.processors {
         let measures = &view.measures;
@@ -47,7 +44,7 @@ pub fn codes(loaded: &Loaded, args: &Html, notes: &mut Vec<String>) -> Result<Ve
         let evaluated = Measures { processor: processor.nodes.clone(), ..measures.clone() };
         let choice = Choice { profile, measures: &evaluated, nodes: &nodes, charges: Some(&charges) };
         let name = processor.column();
-        for annotation in gathered(&choice)? {
+        for annotation in annotations(&choice)? {
             let method = annotation.method;
             let cycles: Vec<u64> = annotation.rows.iter().map(|r| r.cycles).collect();
             let elsewhere: Vec<String> =

@@ -8,7 +8,7 @@
 //! that no other site explains, if it belongs to the library that implements them, or if the caller does.
 
 use crate::code::{CodeError, for_each_method, text};
-use crate::model::{NativeSite, Profile};
+use crate::model::Profile;
 use crate::target::InvokeKind;
 use cprof_instrument::classfile::access;
 use cprof_instrument::classfile::instructions::Instructions;
@@ -69,13 +69,10 @@ impl CallSites {
     /// Reads them out of the profile's classes.
     pub fn read(profile: &Profile) -> Result<CallSites, CodeError> {
         let mut by_method = vec![Vec::new(); profile.methods.len()];
-        let mut natives: Vec<&[NativeSite]> = vec![&[]; profile.methods.len()];
-        for sites in profile.native_sites.chunk_by(|a, b| a.method == b.method) {
-            natives[sites[0].method as usize] = sites;
-        }
         for_each_method(profile, |m, class, method| {
             let fail = |e: cprof_instrument::Error| CodeError { class: class.name_str().into_owned(), reason: e.to_string() };
             let Some(code) = class.code(method).map_err(fail)? else { return Ok(()) };
+            let natives = profile.native_sites_of(m as u32);
             for instruction in Instructions::new(code.bytes, code.at) {
                 let instruction = instruction.map_err(fail)?;
                 let Some(kind) = InvokeKind::of_opcode(instruction.opcode) else { continue };
@@ -85,11 +82,8 @@ impl CallSites {
                     let member = class.pool.member(instruction.u2()).map_err(fail)?;
                     site.callee = (text(member.name), text(member.descriptor));
                     site.class = text(member.class);
-                    site.names = names(member.class, member.name);
-                    let is_native = |s: &NativeSite| !s.dynamic && s.bci == instruction.bci;
-                    if natives[m].iter().any(is_native) {
-                        site.names = Names::Native;
-                    }
+                    let is_native = natives.iter().any(|s| !s.dynamic && s.bci == instruction.bci);
+                    site.names = if is_native { Names::Native } else { names(member.class, member.name) };
                 }
                 by_method[m].push(site);
             }

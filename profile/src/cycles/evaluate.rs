@@ -393,8 +393,7 @@ impl Work<'_> {
     fn take_out_natives(&mut self, natives: &[NativeCalls], not_told: &NotTold) -> Result<(), EvaluateError> {
         for call in natives {
             let method = self.profile.nodes.method[call.node as usize];
-            let first = self.profile.native_sites.partition_point(|s| s.method < method);
-            let mut sites = self.profile.native_sites[first..].iter().take_while(|s| s.method == method);
+            let mut sites = self.profile.native_sites_of(method).iter();
             // Where sites are merged, the first stands for all that were told.
             let made =
                 sites.find(|s| s.native == call.native && (call.site == 0 || s.bci + 1 == call.site) && not_told.is_told(s));
