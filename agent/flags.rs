@@ -60,6 +60,10 @@ const ARCHIVING: &[(&str, Option<&str>)] =
 /// detach, in `adjust_lambda_proxy_class_dictionary`.
 const ARCHIVING_ON_REQUEST: &str = "RecordDynamicDumpInfo";
 
+/// Another compiler in the place of C2 (JVMCI), as in GraalVM; a flag of type bool. What it replaces by code of its own, and which
+/// pairs of boxes it removes, these flags do not tell it.
+const OTHER_COMPILER: &str = "UseJVMCICompiler";
+
 /// `vmIntrinsics` names are added to this flag (a `ccstrlist`).
 const DISABLED: &str = "DisableIntrinsic";
 
@@ -121,6 +125,17 @@ pub fn refuse_archiving(vm: *mut JavaVM) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// What is to be said of a JVM that compiles with another compiler than its own.
+pub fn other_compiler(vm: *mut JavaVM) -> Option<String> {
+    let warning = || {
+        format!(
+            "this JVM compiles with another compiler than HotSpot's own ({OTHER_COMPILER}, as GraalVM does): calls that it replaces by code of its own are \
+             not counted. Start it with -XX:-{OTHER_COMPILER} to count them"
+        )
+    };
+    Table::find(vm)?.is_set(OTHER_COMPILER).then(warning)
 }
 
 /// Commands to the compilers (`CompileCommand`, a line each), and the path of a file of more.
@@ -242,7 +257,7 @@ impl Table {
     }
 
     fn is_set(&self, name: &str) -> bool {
-        // SAFETY: only ARCHIVING_ON_REQUEST is asked for, one byte (globals.hpp).
+        // SAFETY: only ARCHIVING_ON_REQUEST and OTHER_COMPILER are asked for, one byte each (globals.hpp, jvmci_globals.hpp).
         self.find_flag(name).is_some_and(|(value, _)| unsafe { *value != 0 })
     }
 

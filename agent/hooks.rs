@@ -99,7 +99,9 @@ unsafe extern "C" fn class_prepare(_env: *mut RawEnv, jni: *mut JNIEnv, thread: 
         faults::pass("class prepare");
         // SAFETY: jni is this callback's.
         let jni = unsafe { Jni::new(jni) }?;
-        if agent.classes.has_waited(class) || agent.classes.is_news(class) {
+        // One of those that are being woven is linked for that, and may be locked by it.
+        let alone = !agent.classes.is_awaited(class);
+        if alone && (agent.classes.has_waited(class) || agent.classes.is_news(class)) {
             // JFR runs Java code when its events change.
             let muted = Muted::thread(jni, thread, agent.contexts, &agent.arena);
             if let Err(error) = agent.jvmti.retransform(&[class]) {

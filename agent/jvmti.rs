@@ -30,8 +30,9 @@ pub struct RawEnv {
 #[derive(Clone, Copy)]
 pub struct Jvmti(*mut RawEnv);
 
-// SAFETY: the specification allows every function from any thread; the pointer stays valid until DisposeEnvironment; afterwards
-// every function answers that the environment is invalid (`JvmtiEnvBase::is_valid`).
+// SAFETY: the specification allows every function from any thread; the pointer stays valid until DisposeEnvironment. Who disposes
+// sees to it that nobody uses it any more but callbacks under way, for which HotSpot keeps it (`JvmtiEnvIterator`): it answers
+// them that the environment is invalid (`JvmtiEnvBase::is_valid`).
 unsafe impl Send for Jvmti {}
 // SAFETY: as above.
 unsafe impl Sync for Jvmti {}

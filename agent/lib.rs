@@ -318,6 +318,9 @@ fn begin(
     });
     Agent::set(Some(agent.clone()));
     hooks::enable(jvmti)?;
+    if let Some(what) = flags::other_compiler(vm) {
+        agent.log.append(&Entry::Warning(&what));
+    }
     // The last thing that can fail: nobody would set them back.
     for flags::Missing(what) in flags::set(vm, feature, !agent.options.caches.is_empty())? {
         agent.log.append(&Entry::Warning(&what));

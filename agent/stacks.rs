@@ -45,8 +45,8 @@ const BETWEEN: Duration = Duration::from_millis(10);
 /// Threads that are stopped while the arena is read, so that stacks and counters belong together. They go on when it is dropped.
 pub struct Stopped {
     jvmti: Jvmti,
-    /// The agent may stop threads.
-    may_stop: bool,
+    /// The agent may stop threads; otherwise another agent keeps that to itself.
+    pub may_stop: bool,
     suspended: Vec<jobject>,
     /// Virtual threads are stopped too, but for these.
     virtual_but: Option<Vec<jobject>>,
@@ -54,6 +54,8 @@ pub struct Stopped {
     threads: Vec<jobject>,
     /// All threads are there, and all of them were stopped that the VM would stop.
     pub whole: bool,
+    /// All threads are there, whether they were stopped or not.
+    pub listed: bool,
     /// Two that stop all threads would stop each other. Given back when the threads run again.
     _alone: MutexGuard<'static, ()>,
 }
@@ -79,6 +81,7 @@ impl Stopped {
             virtual_but: None,
             threads: Vec::new(),
             whole: may_stop && current.is_ok(),
+            listed: true,
             _alone: alone,
         };
         let current = current.unwrap_or(std::ptr::null_mut());
@@ -93,23 +96,24 @@ impl Stopped {
         // runs.
         while stopped.platform(jni, current) {}
         if virtual_classes.as_ref().is_none_or(|classes| !classes.is_empty()) && wanted() {
-            stopped.whole &= virtual_classes.is_some();
+            stopped.listed &= virtual_classes.is_some();
             for (kind, class) in virtual_classes.into_iter().flatten() {
                 match jvmti.instances(class, kind.tag) {
                     // Those that have not been started have no stack, says the VM.
                     Ok(bound) if kind.bound => stopped.threads.extend(bound),
                     Ok(virtuals) => stopped.threads.extend(started(jni, class, virtuals)),
-                    Err(_) => stopped.whole = false,
+                    Err(_) => stopped.listed = false,
                 }
             }
         }
+        stopped.whole &= stopped.listed;
         stopped
     }
 
     /// Stops the platform threads that there are now. Answers whether some of them were still running.
     fn platform(&mut self, jni: Jni, current: jobject) -> bool {
         let listed = self.jvmti.threads();
-        self.whole &= listed.is_ok();
+        self.listed &= listed.is_ok();
         let listed = listed.unwrap_or_default();
         let others: Vec<jobject> = listed.iter().copied().filter(|&t| !jni.same(t, current)).collect();
         let done = self.jvmti.suspend(&others);

@@ -8,12 +8,16 @@ use crate::{Agent, VIRTUAL_THREADS};
 use cprof_instrument::ENTRY_LENGTH;
 use std::collections::{HashMap, HashSet};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// As many methods are named.
 const NAMED: usize = 20;
+/// How often it is looked whether threads have gone on, at most, and how often however long it takes.
 const ATTEMPTS: u32 = 500;
+const FEWEST_ATTEMPTS: u32 = 5;
 const BETWEEN: Duration = Duration::from_millis(2);
+/// To look may take long: to find virtual threads the VM walks through the heap.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The frames that were entered before their class was woven, and run their old code until they return: how many, and the names
 /// of some of their methods.
@@ -42,8 +46,19 @@ fn name(agent: &Agent, method: MethodId) -> Option<String> {
     Some(format!("{}.{name}", class_name(&class).replace('/', ".")))
 }
 
-/// The methods of all frames that are older than their class is now.
-pub fn obsolete(agent: &Agent, jni: Jni) -> HashSet<MethodId> {
+/// What was active when the first class was woven.
+pub struct Before {
+    /// The methods of all frames that are older than their class is now.
+    pub obsolete: HashSet<MethodId>,
+    /// For no longer than this threads stood still to find out.
+    pub longest: Duration,
+    /// Another agent keeps it to itself to stop threads, as debuggers do.
+    pub debugged: bool,
+}
+
+/// Looks at all stacks.
+pub fn before(agent: &Agent, jni: Jni) -> Before {
+    let begin = Instant::now();
     let mut methods = HashSet::new();
     let stopped = Stopped::all(agent.jvmti, jni, agent.feature >= VIRTUAL_THREADS, || true);
     for frame in stopped.threads().iter().flat_map(|&thread| agent.jvmti.stack(thread).unwrap_or_default()) {
@@ -51,7 +66,9 @@ pub fn obsolete(agent: &Agent, jni: Jni) -> HashSet<MethodId> {
             methods.insert(frame.method);
         }
     }
-    methods
+    let debugged = !stopped.may_stop;
+    drop(stopped);
+    Before { obsolete: methods, longest: begin.elapsed(), debugged }
 }
 
 /// What is still active when counting is off and every class is as it was.
@@ -64,6 +81,10 @@ pub struct Remains {
     pub woven: HashSet<MethodId>,
     /// All methods with active frames.
     pub all: HashSet<MethodId>,
+    /// As of [`Before`].
+    pub longest: Duration,
+    /// As of [`Before`].
+    pub debugged: bool,
 }
 
 /// Waits until no thread is in the runtime's code, but not forever. `before`: the obsolete methods that were active before the
@@ -71,7 +92,9 @@ pub struct Remains {
 pub fn remains(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
     let mut remains = look(agent, jni, before);
     patiently(!remains.runtime, || {
+        let longest = remains.longest;
         remains = look(agent, jni, before);
+        remains.longest = remains.longest.max(longest);
         !remains.runtime
     });
     remains
@@ -79,8 +102,9 @@ pub fn remains(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
 
 /// Asks again and again whether something is done that was not, or was, at first; but not forever. Answers whether it is.
 pub fn patiently(mut done: bool, mut ask: impl FnMut() -> bool) -> bool {
-    for _ in 0..ATTEMPTS {
-        if done {
+    let begin = Instant::now();
+    for attempt in 0..ATTEMPTS {
+        if done || attempt >= FEWEST_ATTEMPTS && begin.elapsed() > PATIENCE {
             break;
         }
         thread::sleep(BETWEEN);
@@ -91,9 +115,17 @@ pub fn patiently(mut done: bool, mut ask: impl FnMut() -> bool) -> bool {
 
 fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
     let jvmti = agent.jvmti;
+    let begin = Instant::now();
     let stopped = Stopped::all(jvmti, jni, agent.feature >= VIRTUAL_THREADS, || true);
-    // What cannot be looked at may be anywhere.
-    let mut remains = Remains { runtime: !stopped.whole, woven: HashSet::new(), all: HashSet::new() };
+    // What cannot be looked at may be anywhere. That all threads stand still (a debugger may keep that to itself) is not needed:
+    // counting is off, and what a thread was seen outside of it does not come to again.
+    let mut remains = Remains {
+        runtime: !stopped.listed,
+        woven: HashSet::new(),
+        all: HashSet::new(),
+        longest: Duration::ZERO,
+        debugged: !stopped.may_stop,
+    };
     let mut frames = Vec::new();
     let mut entering = HashSet::new();
     for &thread in stopped.threads() {
@@ -123,5 +155,7 @@ fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
             remains.woven.insert(method);
         }
     }
+    drop(stopped);
+    remains.longest = begin.elapsed();
     remains
 }

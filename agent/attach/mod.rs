@@ -8,6 +8,7 @@
 
 pub mod events;
 mod frames;
+mod leaving;
 pub mod leftovers;
 mod method_ids;
 pub mod natives;

@@ -1,9 +1,10 @@
-//! Coming into a running JVM, and leaving it.
+//! Coming into a running JVM, and what ends it.
 
+use super::leaving::leave;
 use super::method_ids::Methods;
 use super::request::Reply;
 use super::retransform::Watched;
-use super::{frames, leftovers, notices, retired, retransform, runtime_classes, written};
+use super::{frames, leftovers, notices, retransform, runtime_classes, written};
 use crate::blackholes;
 use crate::caches::Caches;
 use crate::classes::{BLIND, Classes};
@@ -21,20 +22,20 @@ use jni_sys::{JavaVM, jclass};
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 /// What an agent that came late changed in the JVM, and changes back.
 pub struct Attached {
-    switched: Switched,
+    pub(super) switched: Switched,
     methods: Option<Methods>,
     /// All is woven, and counting was switched on.
     counts: AtomicBool,
     /// Classes pass the hook unchanged: the agent leaves.
-    leaving: AtomicBool,
+    pub(super) leaving: AtomicBool,
     /// The obsolete methods that were active before counting began.
-    before: Mutex<HashSet<MethodId>>,
+    pub(super) before: Mutex<HashSet<MethodId>>,
 }
 
 // SAFETY: a jmethodID may be used from any thread.
@@ -76,6 +77,11 @@ fn slots() -> Result<&'static Slots, String> {
 
 const NO_METASPACE: &str = "the JVM has no memory for the woven classes; its metaspace may be full: give it more with -XX:MaxMetaspaceSize=, or have fewer \
                             classes woven with include=";
+
+/// HotSpot drops the breakpoints in a class that is retransformed, whoever set them (`VM_RedefineClasses::redefine_single_class`,
+/// 17 to 25), and tells nobody.
+pub(super) const BREAKPOINTS: &str =
+    "the debugger's breakpoints in classes that are loaded are gone, as the JVM drops them where code changes; set them again";
 
 /// Weaves what is loaded, and counts from then on.
 pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result<(), String> {
@@ -163,6 +169,10 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
                 "this JVM does not say where its intrinsic methods are: compiled code may not count them",
             ));
         }
+        if let Some(what) = flags::other_compiler(vm) {
+            log.append(&Entry::Warning(&what));
+            message(&what);
+        }
         let sight = super::sight::Sight::new(runtime, contexts, arena.clone());
         let policy = Policy::new(&options, feature, true, blackholes::of(vm));
         let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, policy, Some(sight));
@@ -228,7 +238,7 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         if outcome.no_memory { Err(NO_METASPACE.to_owned()) } else { Ok(outcome.longest) }
     });
     classes.each(|class| agent.classes.set_awaited(class, false));
-    let longest = woven?;
+    let mut longest = woven?;
     if let Some(class) = agent.classes.strange().first() {
         return Err(format!(
             "class {} has code in it that cprof made for an earlier recording, and that another agent kept and put back: it would be counted for other \
@@ -237,7 +247,12 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         ));
     }
     if let Some(attached) = &agent.attached {
-        *crate::lock(&attached.before) = frames::obsolete(agent, jni);
+        let before = frames::before(agent, jni);
+        *crate::lock(&attached.before) = before.obsolete;
+        longest = longest.max(before.longest);
+        if before.debugged {
+            message(BREAKPOINTS);
+        }
         classes.each(|class| attached.clear_intrinsics(agent, class));
     }
     switch(agent, jni, true)?;
@@ -294,7 +309,7 @@ fn choose(agent: &Agent, jni: Jni, classes: &mut Watched<'_>) -> Result<(), Stri
 
 /// Switches counting on or off. What was compiled with the old value in it is thrown away by the VM, as the runtime's classes
 /// are redefined.
-fn switch(agent: &Agent, jni: Jni, on: bool) -> Result<(), String> {
+pub(super) fn switch(agent: &Agent, jni: Jni, on: bool) -> Result<(), String> {
     jni.set_static_boolean(agent.runtime.load(Ordering::Acquire), c"on", on).ok_or("cprof's runtime has no switch")?;
     let classes = agent.runtime_classes().ok_or(crate::FOREIGN)?;
     runtime_classes::install(agent.jvmti, jni, &classes).map(|_| ())
@@ -375,109 +390,8 @@ pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -
     }
 }
 
-/// Counts no more and undoes what was done to the JVM, as far as it can: what fails is said, and the rest is done.
-fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
-    let jvmti = agent.jvmti;
-    let attached = agent.attached.as_ref().ok_or("cprof was started with this JVM")?;
-    let off = || contained(|| switch(&agent, jni, false));
-    // A VM that has no memory now may have some in a moment.
-    let switched = off().or_else(|_| off());
-    attached.leaving.store(true, Ordering::SeqCst);
-    let unbound = contained(|| {
-        let runtime = agent.runtime.load(Ordering::Acquire);
-        jni.ask_static(runtime, c"detach", c"()V", std::ptr::null_mut()).ok_or_else(String::new)
-    });
-    if unbound.is_err() {
-        message("the native methods that hidden classes pass stay bound to cprof, which changes nothing there any more");
-    }
-    attached.switched.restore();
-    // A class that a hook is weaving now is not known as woven yet.
-    if !settled(agent.classes.in_hook()) {
-        message("a class that is being loaded stays woven, without effect, until cprof is attached and detached again");
-    }
-    let restored = contained(|| restore(&agent, jni, reply));
-    let remains = contained(|| Ok(frames::remains(&agent, jni, &crate::lock(&attached.before))));
-    // What could not be taken away, or is not known, goes on calling the runtime.
-    let mut quiet = switched.is_ok() && restored == Ok(true) && remains.as_ref().is_ok_and(|remains| !remains.runtime);
-    let left = contained(|| {
-        // The initialiser of a hidden class may run as long as it likes.
-        if !settled(agent.classes.defining()) {
-            return Err("one is being defined".to_owned());
-        }
-        agent.classes.leave(jni).ok_or_else(|| "the class log cannot be read".to_owned())
-    });
-    let mut writers = HashSet::new();
-    match left {
-        Ok(left) => {
-            reply.put("hidden_classes_left", left.iter().filter(|left| left.hidden).count());
-            writers.extend(left.iter().flat_map(|left| left.method_ids(jvmti, jni)));
-            leftovers::keep(left);
-        }
-        Err(error) => {
-            message(&format!("what is left of hidden classes is not known ({error}): cprof cannot be attached again"));
-            leftovers::lose();
-            quiet = false;
-        }
-    }
-    // No event is wanted any more; an error here only means that the environment is invalid already.
-    let _ = contained(|| hooks::enable_late(jvmti, false));
-    Agent::set(None);
-    let _ = contained(|| jvmti.dispose().map_err(|e| e.to_string()));
-    match remains {
-        Ok(remains) if quiet => {
-            // SAFETY: counting is off, and these were the frames of all threads while they were stopped. Those that were entered
-            // since know no recording but this one.
-            unsafe { retired::release(&remains.all) };
-            writers.extend(remains.woven);
-            retired::keep(&agent.arena, writers);
-        }
-        _ => {
-            // A thread may still read the tree: better its memory is never freed.
-            std::mem::forget(agent.arena.clone());
-            message("code of cprof's is still active or could not be taken away: the memory of the tree stays in use");
-        }
-    }
-    switched
-}
-
-/// Waits until none of these is under way, but not forever.
-fn settled(under_way: &AtomicUsize) -> bool {
-    let settled = || under_way.load(Ordering::SeqCst) == 0;
-    frames::patiently(settled(), settled)
-}
-
-/// Gives woven classes their original bytes back. Answers whether all have them whose code may run: what was never linked runs
-/// none, and counts into the junk node of this recording, which stays, if it is linked one day.
-fn restore(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<bool, String> {
-    faults::pass("restore");
-    let jvmti = agent.jvmti;
-    let mut woven = Watched::new(jni);
-    let mut quiet = true;
-    jni.in_frame(|| -> Result<(), String> {
-        for class in jvmti.loaded_classes().or_else(|_| jvmti.loaded_classes()).map_err(|e| e.to_string())? {
-            if (agent.classes.is_woven(class) || agent.classes.is_api(class)) && jvmti.is_modifiable(class) && !woven.add(class) {
-                let name = jvmti.class_name(class).unwrap_or_default();
-                reply.put("not_restored", format!("{name}: {}", memory::NONE));
-                quiet = false;
-            }
-        }
-        Ok(())
-    })?;
-    let outcome = retransform::all(jvmti, &woven, |class, error| {
-        let name = jvmti.class_name(class).unwrap_or_default();
-        reply.put("not_restored", format!("{name}: {}", refusal(jvmti, class, error)));
-        quiet &= !jvmti.is_linked(class);
-    });
-    reply.put("restored_classes", woven.len() - outcome.refused).put("pause_ms", outcome.longest.as_millis());
-    for name in agent.classes.stay_woven() {
-        reply.put("not_restored", format!("{name}: another agent gave it changed code with cprof's in it"));
-    }
-    // What is known to stay woven counts into the junk node like what was never linked.
-    Ok(quiet && agent.classes.strange().is_empty())
-}
-
 /// Why the VM does not take other code for a class. It links each before.
-fn refusal(jvmti: Jvmti, class: jclass, error: Error) -> String {
+pub(super) fn refusal(jvmti: Jvmti, class: jclass, error: Error) -> String {
     if jvmti.has_failed(class) {
         "its initialiser has failed, and the JVM changes it no more".to_owned()
     } else if jvmti.is_linked(class) {

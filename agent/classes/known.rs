@@ -19,6 +19,9 @@ pub(super) struct Known {
     pub(super) same: FxHashMap<Key, EntryId>,
     /// By loader's tag (0: boot) and name: for frames.
     pub(super) by_name: FxHashMap<i64, FxHashMap<Box<str>, EntryId>>,
+    /// Loaders' tags and names of classes that were woven before one without code to weave was entered for them: which the VM may
+    /// have refused, as another of that name is there.
+    once: FxHashSet<(i64, Box<str>)>,
     /// In a running JVM: methods that were woven in classes with intrinsic ones, as name and descriptor.
     intrinsic: FxHashMap<Box<str>, Vec<(String, String)>>,
 }
@@ -26,7 +29,11 @@ pub(super) struct Known {
 impl Known {
     /// A class of this loader was entered.
     pub(super) fn name(&mut self, loader: i64, name: &str, entry: EntryId) {
-        self.by_name.entry(loader).or_default().insert(name.into(), entry);
+        let before = self.by_name.entry(loader).or_default().insert(name.into(), entry);
+        let is_woven = |entry: EntryId| self.ids.get(entry as usize).is_some_and(|ids| !ids.is_empty());
+        if before.is_some_and(is_woven) && !is_woven(entry) {
+            self.once.insert((loader, name.into()));
+        }
     }
 
     /// The frames of that class are none of woven code, whatever was entered before.
@@ -71,6 +78,12 @@ impl Classes {
         self.entry_of(class).is_some_and(|entry| !lock(&self.known).ids[entry as usize].is_empty())
     }
 
+    /// Whether a loaded class counts, or may do so: what was entered for it last is not woven, but something before was.
+    pub fn may_be_woven(&self, class: jclass) -> bool {
+        let once = |(loader, name): (i64, String)| lock(&self.known).once.contains(&(loader, name.into()));
+        self.is_woven(class) || self.key_of(class).is_some_and(once)
+    }
+
     /// Whether a class is a hidden one that was woven.
     pub fn is_woven_hidden(&self, class: jclass) -> bool {
         self.jvmti.tag(class).is_ok_and(|tag| tag >= FIRST_CLASS_TAG) && self.is_woven(class)
@@ -96,5 +109,21 @@ impl Classes {
         let loader = self.jvmti.class_loader(class).ok()?;
         let tag = if loader.is_null() { 0 } else { self.jvmti.tag(loader).ok().filter(|&tag| tag != 0)? };
         Some((tag, self.jvmti.class_name(class)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_woven_is_remembered_when_something_without_code_comes_by_its_name() {
+        let mut known = Known { ids: vec![Box::new([(0, 16)]), Box::new([]), Box::new([(0, 17)])], ..Known::default() };
+        known.name(1, "a/Same", 0);
+        known.name(1, "a/Same", 2);
+        known.name(1, "a/Empty", 1);
+        assert!(known.once.is_empty());
+        known.name(1, "a/Same", 1);
+        assert_eq!(known.once.into_iter().collect::<Vec<_>>(), [(1, "a/Same".into())]);
     }
 }

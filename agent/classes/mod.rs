@@ -228,7 +228,7 @@ impl Classes {
     /// class.
     pub fn is_news(&self, class: jclass) -> bool {
         let Some(sight) = &self.sight else { return false };
-        if self.is_awaited(class) || self.entry_of(class).is_some() || !self.jvmti.is_modifiable(class) {
+        if self.entry_of(class).is_some() || !self.jvmti.is_modifiable(class) {
             return false;
         }
         let Some(name) = self.jvmti.class_name(class).filter(|name| !runtime::is_own(name)) else { return false };
@@ -255,7 +255,8 @@ impl Classes {
         }
     }
 
-    fn is_awaited(&self, class: jclass) -> bool {
+    /// Whether that was said of a class.
+    pub fn is_awaited(&self, class: jclass) -> bool {
         self.jvmti.tag(class).is_ok_and(|tag| tag == AWAITED_TAG)
     }
 

@@ -216,9 +216,9 @@ pub struct Report {
     /// Only methods whose Class.method fits; in a tree, with their callers
     #[arg(long, value_name = "PATTERN", conflicts_with_all = ["threads", "coverage"])]
     pub filter: Option<String>,
-    /// What to order by
-    #[arg(long, value_name = "KEY", value_enum, default_value_t = Sort::Cost, conflicts_with = "coverage")]
-    pub sort: Sort,
+    /// What to order by [default: cost; contexts as csv and json: name]
+    #[arg(long, value_name = "KEY", value_enum, conflicts_with = "coverage")]
+    pub sort: Option<Sort>,
     /// How many rows to show; 0 is all [default: 25, for csv and json all]
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["tree", "coverage"])]
     pub top: Option<usize>,
@@ -379,7 +379,7 @@ pub struct Explore {
 }
 
 /// `NAME=NUMBER`.
-fn setting(text: &str) -> Result<(String, i64), String> {
+pub fn setting(text: &str) -> Result<(String, i64), String> {
     let (name, value) = text.split_once('=').ok_or("it takes NAME=NUMBER, as rws=3")?;
     let (name, value) = (name.trim(), value.trim());
     if name.is_empty() {
@@ -401,9 +401,10 @@ pub enum Format {
 }
 
 /// Orders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Sort {
     /// Cycles with --target, else bytecodes, of the method itself
+    #[default]
     #[value(alias = "cycles")]
     Cost,
     /// Bytecodes executed in the method itself

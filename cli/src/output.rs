@@ -187,8 +187,13 @@ pub fn write_profile(out: &Path, profile: &Profile) -> Result<u64> {
         // A profile is not written from front to end: it is complete before the first byte of it goes anywhere.
         mut stream => {
             let bytes = file::write_to(Cursor::new(Vec::new()), profile).with_context(cannot)?.into_inner();
-            stream.write_all(&bytes).with_context(cannot)?;
-            stream.finish()?;
+            match stream.write_all(&bytes).and_then(|()| stream.flush()) {
+                // Of a text somebody may have seen enough; part of a profile is none.
+                Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
+                    bail!("{}: who reads it stopped before the profile was whole; read all of it, or name a file", cannot())
+                }
+                written => written.with_context(cannot)?,
+            }
             Ok(bytes.len() as u64)
         }
     }

@@ -68,16 +68,16 @@ fn check(file: &str, out: &mut dyn Write) -> Result<()> {
 }
 
 /// A cost as its formulas, and where each comes from.
-fn described<'m>(formulas: impl Iterator<Item = (&'m Formula, &'m str)>) -> (String, Vec<&'m str>) {
+fn described<'m>(formulas: impl Iterator<Item = &'m Formula>) -> (String, Vec<&'m str>) {
     let mut text = String::new();
     let mut sources = Vec::new();
-    for (formula, source) in formulas {
+    for formula in formulas {
         if !text.is_empty() {
             text.push(' ');
         }
         text.push_str(&formula.text);
-        if !sources.contains(&source) {
-            sources.push(source);
+        if !sources.contains(&&*formula.source) {
+            sources.push(&formula.source);
         }
     }
     (text, sources)

@@ -86,7 +86,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let classes = classes.len();
     println!("{classes} classes, {methods} methods ({leaves} leaves, {blocks_only} to the block only)");
-    println!("{:.0} methods/s, {:.1} bytes more per method", methods as f64 / weaving.as_secs_f64(), grown as f64 / methods as f64);
+    println!(
+        "{:.0} methods/s, {:.1} bytes more per method",
+        methods as f64 / weaving.as_secs_f64(),
+        grown as f64 / methods as f64
+    );
     for (reason, count) in skipped {
         println!("left out: {count} × {reason}");
     }

@@ -93,6 +93,13 @@ impl Process {
         }
     }
 
+    /// What an environment variable was for it when it began; `None`: it had none of that name, or that may not be read.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        let bytes = fs::read(format!("/proc/{}/environ", self.pid)).ok()?;
+        let value = bytes.split(|&b| b == 0).find_map(|v| v.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    }
+
     /// The files it has mapped into its memory, each once; `None` when that may not be read: another user's process.
     pub fn mapped_files(&self) -> Option<Vec<String>> {
         let maps = read(&format!("/proc/{}/maps", self.pid)).ok()?;
@@ -172,6 +179,16 @@ mod tests {
         }
         assert_eq!(Process::find(child.id()).unwrap_err().kind(), io::ErrorKind::NotFound);
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn variables_are_those_it_began_with() {
+        let mut child =
+            std::process::Command::new("sleep").arg("60").env("CPROF_A", "x=y z").env("CPROF_AB", "").spawn().unwrap();
+        let found = Process::find(child.id()).map(|p| ["CPROF_A", "CPROF_AB", "CPROF", "CPROF_ABC"].map(|name| p.variable(name)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found.unwrap(), [Some("x=y z".to_owned()), Some(String::new()), None, None]);
     }
 
     #[test]

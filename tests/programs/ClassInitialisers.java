@@ -4,6 +4,8 @@
 // expect: ClassInitialisers$Error1.<clinit>()V calls=1 thrown=1
 // expect: ClassInitialisers$Child.<clinit>()V calls=1 thrown=0
 // expect: ClassInitialisers$Iface.<clinit>()V calls=1 thrown=0
+// expect: ClassInitialisers$Late.read()I calls=1 thrown=0
+// expect: ClassInitialisers$LateBad.read()I calls=1 thrown=1
 class ClassInitialisers {
     static int log;
 
@@ -15,6 +17,21 @@ class ClassInitialisers {
     static class Parent { static int p = tick(1); static void call() { } }
     interface Iface { int I = tick(2); default int d() { return I; } }
     static class Child extends Parent implements Iface { static int c = tick(3); int f = 4; }
+    // A superclass is initialised before an interface whose methods its objects have already.
+    interface Late { int X = tick(8); default int read() { return X; } }
+    static class Early { static int e = new Later().read(); }
+    static class Later extends Early implements Late { }
+    interface LateBad { int X = tick(9) / (log - log); default int read() { return X; } }
+    static class EarlyBad {
+        static {
+            try {
+                new LaterBad().read();
+            } catch (ExceptionInInitializerError e) {
+                tick(10);
+            }
+        }
+    }
+    static class LaterBad extends EarlyBad implements LateBad { }
     static class Bad { static int b = tick(4) / (log - log); static int get() { return b; } }
     static class Error1 { static int b = fail(); static int fail() { throw new StackOverflowError(); } }
     static class One { static int one = tick(5) + Two.two; }
@@ -41,6 +58,12 @@ class ClassInitialisers {
             sum++;
         }
         sum += One.one + Two.two;
+        new Later();
+        try {
+            new LaterBad();
+        } catch (NoClassDefFoundError e) {
+            sum++;
+        }
         Class.forName("ClassInitialisers$ByReflection");
         try {
             Class.forName("ClassInitialisers$Missing");

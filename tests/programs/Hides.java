@@ -89,6 +89,10 @@ class Hides {
                     BEGUN.await();
                     System.out.println("begun");
                 }
+                case "collect" -> {
+                    System.gc();
+                    System.out.println("collected");
+                }
                 case "finish" -> {
                     MAY_END.countDown();
                     definer.join();

@@ -3,7 +3,7 @@
 mod formats;
 mod junit;
 
-use crate::args::{Check, CheckFormat, Part};
+use crate::args::{Check, CheckFormat, Evaluating, Part, setting};
 use crate::compare::{doubts, recorded_differently};
 use crate::metrics::{Notes, OnProcessor, columns as numbers, evaluated};
 use crate::output::{self, Output};
@@ -165,14 +165,28 @@ fn processor_of(metric: &str) -> Option<&str> {
     metric.strip_prefix("cycles[")?.strip_suffix(']')
 }
 
-/// `jop` or `jop,4k/16`.
+/// `jop`, `jop,4k/16` or `jop rws=3,4k/16`.
 fn on_processor(view: &View, checked: &Profile, processor: &str, args: &Check) -> Result<OnProcessor> {
     let (name, cache) = match processor.split_once(',') {
         Some((name, cache)) => (name, Some(cache.parse::<CacheSpec>()?)),
         None => (processor, None),
     };
-    let model = model(name.trim(), &args.how.set)?;
+    let (name, how) = settings(name.trim(), &args.how);
+    let model = model(name, &how.set)?;
     output::spares(&args.out, &model.paths)?;
     let cache = cache.unwrap_or_else(|| chosen_cache(checked, &model));
-    evaluated(view.counted(), &model, cache, &args.how)
+    evaluated(view.counted(), &model, cache, &how)
+}
+
+/// `jop` of `jop rws=3`, which is how metrics of a processor with another parameter are called, and that parameter beside those that
+/// options give another value.
+fn settings<'n>(mut name: &'n str, how: &Evaluating) -> (&'n str, Evaluating) {
+    let mut own = Vec::new();
+    while let Some((before, parameter)) = name.rsplit_once(' ').and_then(|(before, last)| Some((before, setting(last).ok()?))) {
+        own.insert(0, parameter);
+        name = before.trim_end();
+    }
+    let of_options = how.set.iter().filter(|(parameter, _)| own.iter().all(|(other, _)| other != parameter)).cloned();
+    let set = of_options.chain(own.iter().cloned()).collect();
+    (name, Evaluating { set, ..how.clone() })
 }

@@ -91,7 +91,9 @@ fn stale(format: Format) -> Result<()> {
             }
             let style = Style::of(&io::stdout());
             table.print(&mut out, style)?;
-            writeln!(out, "\ncprof recover PID writes a profile of one; cprof clean removes them")?;
+            let others = leftovers.iter().any(|l| l.found.owner != own_user());
+            let whose = if others { "those of its user" } else { "them" };
+            writeln!(out, "\ncprof recover PID writes a profile of one; cprof clean removes {whose}")?;
         }
         Format::Csv => {
             write!(out, "pid,user,size,started_ms,main,recording,problem\r\n")?;

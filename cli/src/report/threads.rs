@@ -20,7 +20,7 @@ fn rows(view: &View, args: &Report) -> Vec<ThreadRow> {
         rows.retain(|r| pattern.matches(&r.label));
     }
     let on = view.processor.is_some();
-    match args.sort {
+    match args.sort.unwrap_or_default() {
         Sort::Cost | Sort::Total if on => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.processor.cycles)),
         Sort::Cost | Sort::Bytecodes | Sort::Total => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.own)),
         Sort::Calls => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.calls)),

@@ -88,7 +88,8 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
         writeln!(out, "{}", row(numbers.each_ref().map(String::as_str), &what))
     };
     let mut result = Ok(());
-    let order = |children: &mut Vec<u32>| children.sort_by(|&a, &b| in_order(view, args, a, b));
+    let sort = args.sort.unwrap_or_default();
+    let order = |children: &mut Vec<u32>| children.sort_by(|&a, &b| in_order(view, sort, a, b));
     view.tree.walk(order, |visit| match visit {
         Visit::Enter { context, depth } if result.is_ok() && shown(context, depth) => {
             result = write(context, depth);
@@ -119,11 +120,11 @@ fn label(view: &View, lines: &Option<Lines>, context: &Context) -> String {
     label
 }
 
-fn in_order(view: &View, args: &Report, a: u32, b: u32) -> std::cmp::Ordering {
+fn in_order(view: &View, sort: Sort, a: u32, b: u32) -> std::cmp::Ordering {
     let key = |context: u32| {
         let (own, total) = view.cost(context);
         let c = view.tree.context(context);
-        match args.sort {
+        match sort {
             // In a tree the dearest branch is the one to follow.
             Sort::Cost | Sort::Total => Reverse((total, own, c.calls)),
             Sort::Bytecodes => Reverse((c.total, c.own, c.calls)),
@@ -159,7 +160,8 @@ struct Row<'a> {
     processor: Option<Columns>,
 }
 
-/// Calls `each` with every context that is kept, depth first, callees in order of name: the same run gives the same rows.
+/// Calls `each` with every context that is kept, depth first, callees in order of name unless another is asked for: the same run
+/// gives the same rows.
 fn each_row(view: &View, args: &Report, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<()> {
     let lines = lines(view)?;
     let kept = kept(view, args);
@@ -168,7 +170,10 @@ fn each_row(view: &View, args: &Report, mut each: impl FnMut(Row) -> io::Result<
     let mut result = Ok(());
     let order = |children: &mut Vec<u32>| {
         children.retain(|&child| kept[child as usize]);
-        children.sort_by(|&a, &b| by_name(view, a, b));
+        children.sort_by(|&a, &b| match args.sort {
+            Some(sort) => in_order(view, sort, a, b),
+            None => by_name(view, a, b),
+        });
     };
     view.tree.walk(order, |visit| {
         let Visit::Enter { context, .. } = visit else {

@@ -124,7 +124,7 @@ pub fn defaults(path: &Path) -> Report {
         coverage: false,
         format: Format::Text,
         filter: None,
-        sort: Sort::Cost,
+        sort: None,
         top: None,
         min_share: 1.0,
         max_depth: None,
@@ -314,7 +314,7 @@ impl View {
         rows.sort_by(|a, b| {
             let key = |r: &projections::MethodRow| {
                 let (own, total) = self.cost_of_row(r);
-                match args.sort {
+                match args.sort.unwrap_or_default() {
                     Sort::Cost => (own, total, r.calls),
                     Sort::Bytecodes => (r.own, r.total, r.calls),
                     Sort::Total => (total, own, r.calls),

@@ -276,6 +276,19 @@ fn cycles_are_held_against_a_baseline() {
     // Another processor's cycles are other numbers, of both profiles: more expensive misses no longer fit.
     let (exit, out, _) = cprof(&[&options[..], &["text", "--set", "rws=3"]].concat(), &[&profile(most)]);
     assert_eq!(exit, 1, "{out}");
+    // A budget may name it as reports do; that is what counts then.
+    let named = folder.write("named.toml", "[[budget]]\nmethod = 'demo.Main.work'\nlimits = ['cycles[jop rws=3,4k/16] == 0']");
+    let value = |budget: &Path, more: &[&str]| {
+        let all = [&["check", "--budget", budget.to_str().unwrap(), "--format", "json"], more].concat();
+        let report: Value = serde_json::from_str(&cprof(&all, &[&one]).1).unwrap();
+        report["limits"][0]["value"].as_u64().unwrap()
+    };
+    let plain = folder.write("plain.toml", "[[budget]]\nmethod = 'demo.Main.work'\nlimits = ['cycles[jop] == 0']");
+    let slower = value(&plain, &["--set", "rws=3"]);
+    assert!(slower > value(&plain, &[]));
+    assert_eq!([value(&named, &[]), value(&named, &["--set", "rws=4"])], [slower; 2]);
+    // Others are set beside it.
+    assert_eq!(value(&named, &["--set", "wws=4"]), value(&plain, &["--set", "rws=3", "--set", "wws=4"]));
 }
 
 /// A profile that was recorded with another cache than its baseline is compared on the same one.

@@ -229,7 +229,7 @@ fn targets() {
     let file = std::env::temp_dir().join(format!("cprof-check-{}.toml", std::process::id()));
     std::fs::write(&file, "base = \"jop\"\ntitle = \"mine\"\naccuracy = \"coarse\"\n").unwrap();
     let path = file.to_str().unwrap();
-    assert!(prints(&["targets", "check", path]).contains("is a target model: mine\n  on top of jop.toml"));
+    assert!(prints(&["targets", "check", path]).contains("is a target model: mine\n  on top of cprof's jop.toml"));
     std::fs::write(&file, "base = \"jop\"\ntitle = \"mine\"\naccuracy = \"coarse\"\n[bytecodes]\nnop = 1\n").unwrap();
     assert!(fails(&["targets", "check", path]).contains(":5:7: nop has no source"));
     std::fs::remove_file(&file).unwrap();

@@ -138,6 +138,13 @@ fn the_tree_for_other_tools() {
     assert_eq!(report["contexts"].as_array().unwrap().len(), 6);
     assert_eq!(report["contexts"][4]["bytecodes_total"], 13);
     assert_eq!(report["contexts"][4]["site"], serde_json::Value::Null);
+
+    // By name unless they are to be in another order.
+    let mut named = cprof_synthetic::demo().profile(&[]);
+    named.classes.iter_mut().filter(|c| c.name.contains("Lambda")).for_each(|c| c.name = "a/First".to_owned());
+    cprof_profile::file::write(&profile.0, &named).unwrap();
+    let first = |options: &[&str]| profile.json(&[&["--tree"], options].concat())["contexts"][0]["class"].clone();
+    assert_eq!([first(&[]), first(&["--sort", "name"]), first(&["--sort", "cost"])], ["a.First", "a.First", "demo.Main"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Finding the bytecode indices inside Runtime(In)VisibleTypeAnnotations of a Code attribute (JVMS §4.7.20).
 
-use super::cursor::{Cursor, Error};
+use super::cursor::Cursor;
 
 /// What a position in the attribute holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,68 +11,70 @@ pub(crate) enum Position {
     Range,
 }
 
-/// Calls `found(offset in content, kind)` for each position that code movement changes.
-pub(crate) fn type_annotation_positions(
-    content: &[u8],
-    origin: usize,
-    found: &mut dyn FnMut(usize, Position),
-) -> Result<(), Error> {
-    let mut c = Cursor::part(content, origin);
-    for _ in 0..c.u2()? {
-        match c.u1()? {
-            0x00 | 0x01 | 0x16 => c.skip(1)?,
-            0x10 | 0x11 | 0x12 | 0x17 => c.skip(2)?,
-            0x13..=0x15 => {}
+/// Calls `found(offset in content, kind)` for each position that code movement changes, as far as the attribute can be read.
+pub(crate) fn each_position(content: &[u8], found: &mut dyn FnMut(usize, Position)) {
+    // What follows what cannot be read is not found either.
+    let _ = read(Cursor::new(content, 0), found);
+}
+
+fn read(mut c: Cursor<'_>, found: &mut dyn FnMut(usize, Position)) -> Option<()> {
+    for _ in 0..c.u2().ok()? {
+        let target_info = match c.u1().ok()? {
+            0x00 | 0x01 | 0x16 => 1,
+            0x10 | 0x11 | 0x12 | 0x17 => 2,
+            0x13..=0x15 => 0,
             0x40 | 0x41 => {
-                for _ in 0..c.u2()? {
+                for _ in 0..c.u2().ok()? {
                     found(c.at(), Position::Range);
-                    c.skip(6)?;
+                    c.skip(6).ok()?;
                 }
+                0
             }
-            0x42 => c.skip(2)?, // an index into the exception table, whose rows keep their places
+            0x42 => 2, // an index into the exception table, whose rows keep their places
             0x43..=0x46 => {
                 found(c.at(), Position::Instruction);
-                c.skip(2)?;
+                2
             }
             0x47..=0x4B => {
                 found(c.at(), Position::Instruction);
-                c.skip(3)?;
+                3
             }
-            _ => return Err(c.error("unknown target type of a type annotation")),
-        }
-        let path = c.u1()? as usize;
-        c.skip(2 * path)?;
+            _ => return None,
+        };
+        c.skip(target_info).ok()?;
+        let path = c.u1().ok()? as usize;
+        c.skip(2 * path).ok()?;
         skip_annotation(&mut c, 0)?;
     }
-    if c.is_at_end() { Ok(()) } else { Err(c.error("bytes after the last type annotation")) }
+    Some(())
 }
 
 /// Nesting allowed in element values: far more than any compiler writes, and safe for the stack.
 const DEEPEST: u32 = 64;
 
-fn skip_annotation(c: &mut Cursor<'_>, depth: u32) -> Result<(), Error> {
-    c.skip(2)?;
-    for _ in 0..c.u2()? {
-        c.skip(2)?;
+fn skip_annotation(c: &mut Cursor<'_>, depth: u32) -> Option<()> {
+    c.skip(2).ok()?;
+    for _ in 0..c.u2().ok()? {
+        c.skip(2).ok()?;
         skip_element_value(c, depth)?;
     }
-    Ok(())
+    Some(())
 }
 
-fn skip_element_value(c: &mut Cursor<'_>, depth: u32) -> Result<(), Error> {
+fn skip_element_value(c: &mut Cursor<'_>, depth: u32) -> Option<()> {
     if depth > DEEPEST {
-        return Err(c.error("annotation values nested too deeply"));
+        return None;
     }
-    match c.u1()? {
-        b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' | b's' | b'c' => c.skip(2),
-        b'e' => c.skip(4),
+    match c.u1().ok()? {
+        b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' | b's' | b'c' => c.skip(2).ok(),
+        b'e' => c.skip(4).ok(),
         b'@' => skip_annotation(c, depth + 1),
         b'[' => {
-            for _ in 0..c.u2()? {
+            for _ in 0..c.u2().ok()? {
                 skip_element_value(c, depth + 1)?;
             }
-            Ok(())
+            Some(())
         }
-        _ => Err(c.error("unknown tag of an annotation value")),
+        _ => None,
     }
 }

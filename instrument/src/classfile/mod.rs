@@ -14,7 +14,7 @@ pub mod opcode;
 mod pool;
 pub(crate) mod stack_map;
 
-pub(crate) use annotations::{Position, type_annotation_positions};
+pub(crate) use annotations::{Position, each_position};
 pub use code::{Code, Handler};
 pub use constant::Constant;
 pub(crate) use cursor::Cursor;

@@ -128,6 +128,8 @@ pub(crate) struct Context<'c, 'a> {
     pub(crate) code: &'c Code<'a>,
     /// Local 0 is `this` wherever it is loaded, and fields are accessed, so that where `this` goes makes a difference.
     pub(crate) follow_this: bool,
+    /// When the method runs, its class is initialised, or being initialised by this thread.
+    pub(crate) initialised: bool,
 }
 
 impl Graph {
@@ -153,7 +155,10 @@ impl Graph {
             self.mark_super_calls(class, code)?;
         }
         let follow_this = self.accesses_fields && method.access & access::STATIC == 0 && self.stores_of_0.is_empty();
-        let context = Context { class, code, follow_this };
+        // A superclass is initialised before the interfaces (JVMS §5.5 step 7): an object that its initialiser makes has their
+        // methods already.
+        let initialised = class.access & access::INTERFACE == 0 || method.access & access::STATIC != 0;
+        let context = Context { class, code, follow_this, initialised };
         self.find_blocks(&context)?;
         self.find_edges(code)?;
         self.overwrites_this = false;

@@ -53,9 +53,8 @@ impl<'a> Before<'a> {
                 !matches!(tag, tag::INTEGER | tag::FLOAT | tag::STRING | tag::LONG | tag::DOUBLE)
             }
             op::IDIV | op::LDIV | op::IREM | op::LREM => !self.divides_by_constant(context)?,
-            // The class of a running method is initialised, or being initialised by this thread. (A field inherited from
-            // an interface would initialise that, JLS §12.4.1.)
-            op::GETSTATIC | op::PUTSTATIC => !own(true),
+            // (A field inherited from an interface would initialise that, JLS §12.4.1.)
+            op::GETSTATIC | op::PUTSTATIC => !(context.initialised && own(true)),
             op::GETFIELD => !(self.stack.is_this(0) && own(false)),
             op::PUTFIELD => {
                 let value = match member.map(|field| field.descriptor) {

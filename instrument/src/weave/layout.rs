@@ -42,9 +42,11 @@ impl Layout {
         Ok(Layout { parameter_slots, insert_at, shift, max_stack, max_locals })
     }
 
-    /// The same with ours further up.
+    /// The same with ours further up: by half the distance so far, so that few attempts lead to the end, where there is room.
     pub(super) fn further(self, code: &Code<'_>, graph: &Graph) -> Result<Layout, SkipReason> {
-        let insert_at = undivided(self.insert_at + 1, graph);
+        let next = self.insert_at.checked_add(1).ok_or(SkipReason::TooManyLocals)?;
+        let far = self.insert_at.saturating_add((self.insert_at - self.parameter_slots) / 2).min(code.max_locals);
+        let insert_at = undivided(next.max(far), graph);
         Ok(Layout { insert_at, max_locals: max_locals(code, insert_at, self.shift)?, ..self })
     }
 

@@ -70,7 +70,7 @@ fn attributes(out: &mut Vec<u8>, source: &Source<'_, '_>, constants: &mut NewCon
     let &Source { class, code, moved, frames, .. } = source;
     let count_at = out.len();
     out.extend_from_slice(&[0, 0]);
-    let mut count = 0u16;
+    let mut count = 0u32;
     let mut frames_name = None;
     let is_variables = |name: u16| class.pool.utf8(name).is_ok_and(|text| text == b"LocalVariableTable");
     let variables: Vec<_> = code.attributes().filter(|&(name, ..)| is_variables(name)).map(|(.., content)| content).collect();
@@ -101,7 +101,7 @@ fn attributes(out: &mut Vec<u8>, source: &Source<'_, '_>, constants: &mut NewCon
             }
             b"LocalVariableTypeTable" => moved.variables(content, at, out)?,
             b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations" => {
-                moved.annotations(content, at, out)?;
+                moved.annotations(content, out);
             }
             // Nothing the JVM looks at (JVMS §4.7.1).
             _ => out.extend_from_slice(content),
@@ -124,6 +124,7 @@ fn attributes(out: &mut Vec<u8>, source: &Source<'_, '_>, constants: &mut NewCon
         out.extend_from_slice(frames);
         count += 1;
     }
+    let count = u16::try_from(count).map_err(|_| SkipReason::TooLarge)?;
     out[count_at..count_at + 2].copy_from_slice(&count.to_be_bytes());
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::layout::Layout;
 use super::pool::NewConstants;
-use crate::classfile::{Cursor, Error, type_annotation_positions};
+use crate::classfile::{Cursor, Error, Position, each_position};
 use crate::flow::{Graph, Load, mark};
 
 /// What the tables have to follow.
@@ -14,33 +14,31 @@ pub(super) struct Moved<'m> {
 }
 
 impl Moved<'_> {
-    /// The instruction at, or the nearest one before, a bytecode index. (Some optimisers leave debug tables that point
-    /// into instructions; the JVM only asks that they stay within the code.)
-    fn whole(&self, bci: u16) -> Result<usize, Error> {
+    /// The instruction at, or the nearest one before, a bytecode index; none where that is outside of the code. (Some optimisers
+    /// leave debug tables that point into instructions; the JVM only asks that they stay within the code.)
+    fn whole(&self, bci: u16) -> Option<usize> {
         let marks = &self.graph.marks;
         let bci = bci as usize;
         if bci + 1 == marks.len() {
-            return Ok(bci);
+            return Some(bci);
         }
-        let upto = marks.get(..=bci).ok_or(Error::new(bci, "a debug table that points out of the method"))?;
-        Ok(upto.iter().rposition(|m| m & mark::START != 0).unwrap_or(0))
+        marks.get(..=bci).map(|upto| upto.iter().rposition(|m| m & mark::START != 0).unwrap_or(0))
     }
 
     /// Where a line or variable begins; what begins with the method begins with its entry sequence.
-    fn begin(&self, bci: u16) -> Result<u16, Error> {
-        if bci == 0 { Ok(0) } else { Ok(self.body.arrival[self.whole(bci)?] as u16) }
+    fn begin(&self, bci: u16) -> Option<u16> {
+        if bci == 0 { Some(0) } else { self.whole(bci).map(|at| self.body.arrival[at] as u16) }
     }
 
-    fn end(&self, bci: u16) -> Result<u16, Error> {
-        Ok(self.body.behind[self.whole(bci)?] as u16)
+    fn end(&self, bci: u16) -> Option<u16> {
+        self.whole(bci).map(|at| self.body.behind[at] as u16)
     }
 
-    fn range(&self, start: u16, length: u16) -> Result<[u8; 4], Error> {
-        let end = start.checked_add(length).ok_or(Error::new(0, "a local variable's range out of the method"))?;
-        let (start, end) = (self.begin(start)?, self.end(end)?);
+    fn range(&self, start: u16, length: u16) -> Option<[u8; 4]> {
+        let (start, end) = (self.begin(start)?, self.end(start.checked_add(length)?)?);
         let [a, b] = start.to_be_bytes();
         let [c, d] = end.saturating_sub(start).to_be_bytes();
-        Ok([a, b, c, d])
+        Some([a, b, c, d])
     }
 
     fn local(&self, index: u16) -> [u8; 2] {
@@ -53,7 +51,8 @@ impl Moved<'_> {
         let count = c.u2()?;
         out.extend_from_slice(&count.to_be_bytes());
         for _ in 0..count {
-            out.extend_from_slice(&self.begin(c.u2()?)?.to_be_bytes());
+            let begin = self.begin(c.u2()?).ok_or_else(|| c.error("a line that begins out of the method"))?;
+            out.extend_from_slice(&begin.to_be_bytes());
             out.extend_from_slice(&c.u2()?.to_be_bytes());
         }
         Ok(())
@@ -66,7 +65,8 @@ impl Moved<'_> {
         out.extend_from_slice(&count.to_be_bytes());
         for _ in 0..count {
             let (start, length) = (c.u2()?, c.u2()?);
-            out.extend_from_slice(&self.range(start, length)?);
+            let range = self.range(start, length).ok_or_else(|| c.error("a local variable's range out of the method"))?;
+            out.extend_from_slice(&range);
             out.extend_from_slice(c.take(4)?); // name, descriptor or signature
             out.extend_from_slice(&self.local(c.u2()?));
         }
@@ -107,31 +107,27 @@ impl Moved<'_> {
         }
     }
 
-    /// RuntimeVisibleTypeAnnotations and RuntimeInvisibleTypeAnnotations (JVMS §4.7.20).
-    pub(super) fn annotations(&self, content: &[u8], at: usize, out: &mut Vec<u8>) -> Result<(), Error> {
-        use crate::classfile::Position;
+    /// RuntimeVisibleTypeAnnotations and RuntimeInvisibleTypeAnnotations (JVMS §4.7.20). No JVM looks at them, and javac has written
+    /// positions that are those of another method (JDK-8144185, JDK-8315447): what leads nowhere stays as it is.
+    pub(super) fn annotations(&self, content: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(content);
-        let mut failed = None;
-        type_annotation_positions(content, at, &mut |offset, position| {
+        each_position(content, &mut |offset, position| {
             let u2 = |o: usize| content.get(o..o + 2).map_or(0, |b| u16::from_be_bytes([b[0], b[1]]));
             let new = start + offset;
-            let patched = match position {
-                Position::Instruction => self.whole(u2(offset)).map(|bci| {
-                    // The cursor checks the two bytes after this call, or the six below; a short attribute fails there.
-                    if let Some(place) = out.get_mut(new..new + 2) {
+            match position {
+                Position::Instruction => {
+                    if let (Some(bci), Some(place)) = (self.whole(u2(offset)), out.get_mut(new..new + 2)) {
                         place.copy_from_slice(&(self.body.instruction[bci] as u16).to_be_bytes());
                     }
-                }),
-                Position::Range => self.range(u2(offset), u2(offset + 2)).map(|range| {
-                    if let Some(row) = out.get_mut(new..new + 6) {
+                }
+                Position::Range => {
+                    if let (Some(range), Some(row)) = (self.range(u2(offset), u2(offset + 2)), out.get_mut(new..new + 6)) {
                         row[..4].copy_from_slice(&range);
                         row[4..].copy_from_slice(&self.local(u2(offset + 4)));
                     }
-                }),
-            };
-            failed = failed.take().or(patched.err());
-        })?;
-        failed.map_or(Ok(()), Err)
+                }
+            }
+        });
     }
 }

@@ -95,6 +95,15 @@ fn own_static_fields_do_not_throw() {
     assert!(throws(STATIC, |code, class| field(code, class, GETSTATIC, "T", "inherited", "I")));
     // Declared, but not static: IncompatibleClassChangeError.
     assert!(throws(STATIC, |code, class| field(code, class, GETSTATIC, "T", "value", "I")));
+    // A class's method runs when the class is initialised, or being so; that of an object with an interface may run before.
+    let of = |access, method| {
+        throws(method, move |code, class| {
+            class.access = access;
+            field(code, class, GETSTATIC, "T", "counter", "I");
+        })
+    };
+    let (class, interface) = (0x21, 0x601);
+    assert_eq!([of(class, 0), of(interface, STATIC), of(interface, 0)], [false, false, true]);
 }
 
 #[test]

@@ -47,6 +47,20 @@ fn a_method_without_any_room_is_left_alone_and_named() {
 }
 
 #[test]
+fn a_method_without_room_for_another_attribute_is_left_alone_and_named() {
+    for (attributes, skipped) in [(65_534, None), (65_535, Some(SkipReason::TooLarge))] {
+        let mut class = Class::new(51, "T", "S");
+        let mut code = Code::new(8, 8);
+        let run = class.pool.method("E", "run", "()V");
+        code.put_u2(184, run).put(&[177]);
+        code.attributes.resize(attributes, ("Unknown", Vec::new()));
+        class.method(8, "m", "()V", &code).expect("it fits");
+        let woven = Weaver::new().weave(&class.finish(), &OPTIONS, &mut Everything(15)).expect("well-formed").expect("a method");
+        assert_eq!(woven.skipped.first().map(|s| s.reason.clone()), skipped);
+    }
+}
+
+#[test]
 fn the_very_first_instruction_is_covered() {
     let woven = weave(|code, class| {
         let method = class.pool.method("E", "run", "()V");

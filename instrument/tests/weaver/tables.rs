@@ -260,6 +260,35 @@ fn unreachable_code_may_have_half_a_value_in_the_parameters_place() {
     assert_eq!((woven.methods.len(), woven.skipped.len()), (1, 0));
 }
 
+#[test]
+fn type_annotations_that_lead_nowhere_stay_as_they_are() {
+    let variable = |start: u8, length: u8| [0x40, 0, 1, 0, start, 0, length, 0, 2, 0, 0, 9, 0, 0]; // of local 2
+    let new = |bci: u8| [0x44, 0, bci, 0, 0, 9, 0, 0];
+    let all = [&[0, 4][..], &variable(3, 2), &new(3), &variable(39, 2), &new(39)].concat();
+    let unknown = [0, 1, 0xFF, 1, 2, 3];
+    let mut class = Class::new(49, "T", "S");
+    let mut code = AssembledCode::new(2, 4);
+    let run = class.pool.method("E", "run", "()V");
+    code.put_u2(184, run).put(&[3, 61, 177]); // E.run(), local 2 = 0
+    code.attributes.push(("RuntimeVisibleTypeAnnotations", all.clone()));
+    code.attributes.push(("RuntimeInvisibleTypeAnnotations", unknown.to_vec()));
+    class.method(8, "m", "(II)V", &code).expect("it fits");
+    let options = Options { level: Level::Precise, sites: false, caches: false, inherited_calls: false, maps: true };
+    let woven = Weaver::new().weave(&class.finish(), &options, &mut Everything(15)).expect("a good class").expect("a method");
+    assert_eq!(woven.skipped, []);
+    let class = ClassFile::parse(&woven.bytes).expect("good");
+    let code = class.code(&class.methods[0]).expect("readable").expect("code");
+    let table = |wanted: &str| {
+        let named = |name: u16| class.pool.utf8(name) == Ok(wanted.as_bytes());
+        code.attributes().find(|&(name, ..)| named(name)).map(|(.., content)| content).expect("it is still there")
+    };
+    let moved = table("RuntimeVisibleTypeAnnotations");
+    let at = woven.methods[0].map.iter().find(|i| i.bci == 3).expect("an instruction").at;
+    assert_eq!([u2(moved, 9), u2(moved, 17)], [7, at as u16], "the local and the instruction");
+    assert_eq!(moved[24..], all[24..]);
+    assert_eq!(table("RuntimeInvisibleTypeAnnotations"), unknown);
+}
+
 /// What HotSpot calls a local that a load at `bci` names, if it has no other way to call it (bytecodeUtils.cpp,
 /// `print_local_var`).
 fn called(class: &ClassFile<'_>, table: Option<&[u8]>, slot: usize, bci: usize) -> String {

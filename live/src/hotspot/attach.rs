@@ -21,6 +21,10 @@ use thiserror::Error;
 
 /// Oldest JDK that the agent knows.
 const OLDEST: u32 = 17;
+/// Has a JVM not listen.
+const DISABLING: &str = "-XX:+DisableAttachMechanism";
+/// Environment variables with more options for a JVM, or for its launcher.
+const OPTIONS: [&str; 3] = ["JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"];
 /// Longest argument that a JVM takes (`AttachOperation::arg_length_max`).
 const LONGEST: usize = 1024;
 /// How long a JVM may take to listen: it does so at its next safepoint check, which swapping or a debugger may delay.
@@ -64,7 +68,8 @@ pub enum AttachError {
         pid: u32,
     },
     /// It did not listen in time.
-    #[error("JVM {pid} did not answer within {} s; it may be stopped, or its /tmp be unreachable. Try again", WAKING.as_secs())]
+    #[error("JVM {pid} did not answer within {} s; it may be stopped, have -XX:+DisableAttachMechanism in a file of options, or \
+         its /tmp be unreachable. Try again", WAKING.as_secs())]
     Silent {
         /// The process.
         pid: u32,
@@ -155,7 +160,10 @@ fn check(jvm: &Jvm, library: &str, options: &str) -> Result<(), AttachError> {
     if own != 0 && own != process.user {
         return Err(AttachError::OtherUser { pid, owner: process.user });
     }
-    let disabled = || jvm.process.command_line().iter().any(|a| a == "-XX:+DisableAttachMechanism");
+    let disabled = || {
+        let variables = OPTIONS.iter().filter_map(|name| process.variable(name));
+        process.command_line().into_iter().chain(variables).any(|a| a.split_whitespace().any(|a| a == DISABLING))
+    };
     if !jvm.attachable.unwrap_or_else(|| !disabled()) {
         return Err(AttachError::Disabled { pid });
     }

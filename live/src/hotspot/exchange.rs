@@ -2,7 +2,9 @@
 
 use crate::process::{Process, own_user};
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid, chownat, fstat, mkdirat, open, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, FileType, FlockOperation, Gid, Mode, OFlags, Uid, chownat, flock, fstat, mkdirat, open, openat, unlinkat,
+};
 use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -48,6 +50,8 @@ impl Exchange {
                 Err(e) => return Err(e.into()),
             }
             let directory = openat(&above, &name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+            // Whoever sweeps may not see this process, being in another container. There are file systems without locks.
+            let _ = flock(&directory, FlockOperation::NonBlockingLockExclusive);
             let exchange = Exchange { above, directory, name, user: process.user, keep: false };
             if own_user() != process.user {
                 let (user, group) = (Uid::from_raw(process.user), Gid::from_raw(process.group));
@@ -127,10 +131,10 @@ pub fn sweep(tmp: &Path) -> io::Result<Vec<PathBuf>> {
         let name = entry.file_name();
         let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok());
         let is_own = || entry.metadata().is_ok_and(|m| m.is_dir() && m.uid() == own_user());
-        if !maker.is_some_and(|maker| is_own() && Process::find(maker).is_err()) {
+        let directory = entry.path();
+        if !maker.is_some_and(|maker| is_own() && Process::find(maker).is_err() && !is_held(&directory)) {
             continue;
         }
-        let directory = entry.path();
         let _ = fs::remove_file(directory.join(REPLY));
         // Fails where a profile is.
         if fs::remove_dir(&directory).is_ok() {
@@ -138,6 +142,12 @@ pub fn sweep(tmp: &Path) -> io::Result<Vec<PathBuf>> {
         }
     }
     Ok(removed)
+}
+
+/// Whether the command that made a directory is at work, wherever it runs.
+fn is_held(directory: &Path) -> bool {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    open(directory, flags, Mode::empty()).and_then(|d| flock(&d, FlockOperation::NonBlockingLockExclusive)).is_err()
 }
 
 #[cfg(test)]
@@ -181,6 +191,11 @@ mod tests {
             fs::write(directory.join(REPLY), "").unwrap();
         }
         fs::write(kept.join(PROFILE), "x").unwrap();
+        // Its maker is in a container, where it has the id of a process that is gone here.
+        let held = open(&left, OFlags::RDONLY, Mode::empty()).unwrap();
+        flock(&held, FlockOperation::NonBlockingLockExclusive).unwrap();
+        assert!(sweep(&tmp).unwrap().is_empty() && left.join(REPLY).exists());
+        drop(held);
         assert_eq!(sweep(&tmp).unwrap(), [left]);
         assert!([kept.join(PROFILE), alive.join(REPLY), other.join(REPLY)].iter().all(|file| file.exists()));
         fs::remove_dir_all(&tmp).unwrap();

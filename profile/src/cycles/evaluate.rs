@@ -9,7 +9,7 @@ use super::{Columns, Metrics, Options};
 use crate::cache::CacheSpec;
 use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
-use crate::model::{Method, Profile, Rows, special};
+use crate::model::{Method, NativeSite, Profile, Rows, special};
 use crate::names::thousands;
 use crate::natives::{NativeCalls, NotTold};
 use crate::target::{CycleEstimator, InvokeKind, TargetError};
@@ -135,6 +135,15 @@ struct Doubt {
     cycles: u64,
 }
 
+/// Misses of calls of which the JVM made some.
+struct Missed {
+    /// As many as the calls' instructions may have had.
+    own: u64,
+    by_jvm: u64,
+    /// That is how they are divided.
+    certain: bool,
+}
+
 struct Work<'a> {
     profile: &'a Profile,
     rows: Rows<'a>,
@@ -245,7 +254,10 @@ impl Work<'_> {
         let (entry_misses, return_misses) = match outcomes {
             Outcomes::AllHit => (0, 0),
             Outcomes::AllMiss => (calls, returns),
-            Outcomes::Simulated(at) => (profile.misses[at].entry.get(node), profile.misses[at].returns.get(node)),
+            // Both lookups of a leaf's call are made at its entry: where it is still active, nothing has returned.
+            Outcomes::Simulated(at) => {
+                (profile.misses[at].entry.get(node), profile.misses[at].returns.get(node).min(own.returns))
+            }
         };
         // Where the caller was folded away, its size is not known; the callee's own stands in.
         let caller_words = self.rules.get(caller as usize).and_then(Option::as_ref).map_or(words, |r| r.words);
@@ -344,8 +356,9 @@ impl Work<'_> {
                 kinds.iter().zip(price).fold(0u64, |sum, (calls, price)| sum.saturating_add(calls.saturating_mul(price)))
             };
             // More calls than executions: the others came from the JVM or native code.
-            let upcalls = mixed.calls.saturating_sub(calls_of(&kinds));
-            let upcalls = if self.options.without_upcalls { 0 } else { upcalls.saturating_mul(price[InvokeKind::Vm as usize]) };
+            let by_jvm = mixed.calls.saturating_sub(calls_of(&kinds));
+            let mut upcalls =
+                if self.options.without_upcalls { 0 } else { by_jvm.saturating_mul(price[InvokeKind::Vm as usize]) };
             // Executions that called nobody recorded: on null, or of a native method. Statically bound ones hardly have.
             let surplus = calls_of(&kinds).saturating_sub(mixed.calls);
             let mut dearest = InvokeKind::ALL;
@@ -372,14 +385,17 @@ impl Work<'_> {
             doubt.cycles = doubt.cycles.saturating_add((greatest - cycles).max(cycles - least));
             // The first of the most frequent.
             let most = InvokeKind::ALL.into_iter().rev().max_by_key(|k| kinds[*k as usize]).unwrap_or(InvokeKind::Vm);
-            for (misses, words) in &mixed.misses {
-                let extra = self.prices.extra(most, *misses, *words)?;
+            // So many of the misses can be the executed calls'. Where all calls missed, that is certain.
+            let mut own_calls = calls_of(&kinds);
+            let all_missed = mixed.misses.iter().fold(0u64, |sum, (misses, _)| sum.saturating_add(*misses)) == mixed.calls;
+            for &(misses, words) in &mixed.misses {
+                let own = misses.min(own_calls);
+                own_calls -= own;
+                let missed = Missed { own, by_jvm: misses - own, certain: by_jvm == 0 || all_missed };
+                let (extra, of_jvm, off) = self.mixed_misses(&executed, most, missed, words)?;
                 cycles = cycles.saturating_add(extra);
-                let mut off = 0;
-                for kind in InvokeKind::ALL.into_iter().filter(|k| executed[*k as usize] > 0) {
-                    off = off.max(self.prices.extra(kind, *misses, *words)?.abs_diff(extra));
-                }
-                doubt.calls += if off > 0 { *misses } else { 0 };
+                upcalls = upcalls.saturating_add(of_jvm);
+                doubt.calls += if off > 0 { misses } else { 0 };
                 doubt.cycles = doubt.cycles.saturating_add(off);
             }
             self.enter(node, Reason::CallMisses { sites: &mixed.sites }, hits, cycles);
@@ -390,20 +406,64 @@ impl Work<'_> {
         Ok(doubt)
     }
 
+    /// What misses among calls of several kinds cost: the executed calls', the JVM's, and how far off both together may be.
+    fn mixed_misses(
+        &mut self,
+        executed: &Kinds,
+        most: InvokeKind,
+        missed: Missed,
+        words: u32,
+    ) -> Result<(u64, u64, u64), EvaluateError> {
+        let Missed { own, by_jvm, certain } = missed;
+        let without_upcalls = self.options.without_upcalls;
+        let mut of_jvm = |misses| if without_upcalls { Ok(0) } else { self.prices.extra(InvokeKind::Vm, misses, words) };
+        let (upcalls, all_of_jvm) = (of_jvm(by_jvm)?, of_jvm(own.saturating_add(by_jvm))?);
+        let extra = self.prices.extra(most, own, words)?;
+        let said = extra.saturating_add(upcalls);
+        let mut off = if certain { 0 } else { all_of_jvm.abs_diff(said) };
+        for kind in InvokeKind::ALL.into_iter().filter(|kind| executed[*kind as usize] > 0) {
+            let other = match certain {
+                true => self.prices.extra(kind, own, words)?.saturating_add(upcalls),
+                false => self.prices.extra(kind, own.saturating_add(by_jvm), words)?,
+            };
+            off = off.max(other.abs_diff(said));
+        }
+        Ok((extra, upcalls, off))
+    }
+
     fn take_out_natives(&mut self, natives: &[NativeCalls], not_told: &NotTold) -> Result<(), EvaluateError> {
-        for call in natives {
-            let method = self.profile.nodes.method[call.node as usize];
-            let mut sites = self.profile.native_sites_of(method).iter();
-            // Where sites are merged, the first stands for all that were told.
-            let made =
-                sites.find(|s| s.native == call.native && (call.site == 0 || s.bci + 1 == call.site) && not_told.is_told(s));
-            if let Some(kind) = made.and_then(|s| self.sites.kind_at(method, s.bci)) {
-                let cycles = self.prices.calls(kind, call.calls, 0, 0)?;
-                let before = self.out.cycles.get(call.node as usize);
-                let left = before.saturating_sub(cycles);
+        let profile = self.profile;
+        let mut departures = ByNode::new(&profile.departures);
+        for calls in natives.chunk_by(|a, b| a.node == b.node) {
+            let node = calls[0].node as usize;
+            let method = profile.nodes.method[node];
+            let Some(rule) = &self.rules[method as usize] else { continue };
+            let gone = &profile.departures[departures.of(node)];
+            for call in calls {
+                // Where sites are merged, there may be several, and of several kinds: at those that only reach native methods,
+                // each execution was such a call. The rest is the first of the others'.
+                let of_call = |s: &&NativeSite| s.native == call.native && (call.site == 0 || s.bci + 1 == call.site);
+                let mut sites: Vec<_> = profile.native_sites_of(method).iter().filter(of_call).collect();
+                sites.retain(|site| not_told.is_told(site));
+                if sites.is_empty() {
+                    continue;
+                }
+                sites.sort_by_key(|site| site.dynamic);
+                let (mut left, mut cycles) = (call.calls, 0u64);
+                for (at, site) in sites.iter().enumerate() {
+                    let Some(kind) = self.sites.kind_at(method, site.bci) else { continue };
+                    let calls = match at + 1 == sites.len() || site.dynamic {
+                        true => left,
+                        false => left.min(rule.executions(&profile.methods[method as usize], self.rows.of(node), gone, site.bci)),
+                    };
+                    left -= calls;
+                    cycles = cycles.saturating_add(self.prices.calls(kind, calls, 0, 0)?);
+                }
+                let before = self.out.cycles.get(node);
+                let after = before.saturating_sub(cycles);
                 let reason = Reason::NativeCalls { native: call.native, site: call.site, calls: call.calls };
-                (self.ledger)(Charge::new(call.node as usize, reason, before, left));
-                self.out.cycles.set(call.node as usize, left);
+                (self.ledger)(Charge::new(node, reason, before, after));
+                self.out.cycles.set(node, after);
             }
         }
         Ok(())

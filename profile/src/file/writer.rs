@@ -7,7 +7,8 @@ use crate::model::{Profile, level_number};
 use rustc_hash::FxHashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Cursor, Seek, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Up to so many bytes of classes are not compressed: that takes 12 ms for the 3 MB of a program that does next to nothing, an
@@ -21,8 +22,8 @@ const BUFFER: usize = 128 << 10;
 /// to. Answers the number of bytes.
 pub fn write(path: &Path, profile: &Profile) -> Result<u64, WriteError> {
     let fail = |e| WriteError::new(path.to_owned(), e);
-    if is_stream(path).map_err(fail)? {
-        return write_within(path, profile).map_err(fail);
+    if let Some(stream) = stream(path).map_err(fail)? {
+        return write_within(stream, profile).map_err(fail);
     }
     let (temporary, file) = temporary(path).map_err(fail)?;
     let written = (|| {
@@ -39,23 +40,27 @@ pub fn write(path: &Path, profile: &Profile) -> Result<u64, WriteError> {
     })
 }
 
-/// Whether a path leads to a device or a pipe. Links to files are replaced, not followed, since agents of privileged programs
-/// write to directories where others may put one; for the same reason another user's pipe, at which they would wait for a reader,
-/// is refused.
-fn is_stream(path: &Path) -> io::Result<bool> {
-    let Ok(target) = path.metadata() else { return Ok(false) };
+/// The device or pipe that a path leads to, open; `None`: it leads to none. Links to files are replaced, not followed, since agents
+/// of privileged programs write to directories where others may put one; for the same reason another user's pipe, at which they
+/// would wait for a reader, is refused. What is asked about is what is opened, whatever the path leads to by then.
+fn stream(path: &Path) -> io::Result<Option<File>> {
+    let Ok(found) = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path) else { return Ok(None) };
+    let target = found.metadata()?;
+    // /dev/stdout is a link, and may lead to a file.
+    let in_dev = path.starts_with("/dev") && !path.starts_with("/dev/shm");
+    if target.is_dir() || target.is_file() && !in_dev {
+        return Ok(None);
+    }
     if target.file_type().is_fifo() && target.uid() != fs::metadata("/proc/self")?.uid() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is another user's pipe"));
     }
-    // /dev/stdout is a link, and may lead to a file.
-    let in_dev = path.starts_with("/dev") && !path.starts_with("/dev/shm");
-    Ok(!target.is_dir() && (!target.is_file() || in_dev))
+    OpenOptions::new().write(true).open(format!("/proc/self/fd/{}", found.as_raw_fd())).map(Some)
 }
 
 /// A zip cannot be written from front to end, so it is complete before the first byte of it goes anywhere.
-fn write_within(path: &Path, profile: &Profile) -> io::Result<u64> {
+fn write_within(mut stream: File, profile: &Profile) -> io::Result<u64> {
     let bytes = write_to(Cursor::new(Vec::new()), profile)?.into_inner();
-    OpenOptions::new().write(true).open(path)?.write_all(&bytes)?;
+    stream.write_all(&bytes)?;
     Ok(bytes.len() as u64)
 }
 

@@ -104,7 +104,7 @@ struct Opened {
 impl Opened {
     /// What places in it are called.
     fn file(&self) -> String {
-        if self.path.is_some() { self.shown.clone() } else { format!("{}.toml", self.shown) }
+        if self.path.is_some() { self.shown.clone() } else { format!("cprof's {}.toml", self.shown) }
     }
 
     /// The same file under two names is the same base.

@@ -55,7 +55,6 @@ pub struct Model {
     pub paths: Vec<PathBuf>,
     /// Parameters with the values now set.
     pub parameters: BTreeMap<String, Parameter>,
-    sources: BTreeMap<String, BTreeMap<String, String>>,
     cache: CacheSpec,
     /// Where the method cache comes from; empty: its files do not say.
     pub cache_source: String,
@@ -107,7 +106,6 @@ impl Model {
             files: chain.iter().map(|s| s.file.clone()).collect(),
             paths: chain.iter().filter_map(|s| s.path.clone()).collect(),
             parameters: BTreeMap::new(),
-            sources: BTreeMap::new(),
             cache: CacheSpec::IDEAL,
             cache_source: String::new(),
             word_bytes: 4,
@@ -139,13 +137,15 @@ impl Model {
 
     /// Puts a file's entries over what is there.
     fn overlay(&mut self, source: Source) -> Result<(), TargetError> {
+        let sources = source.sources;
+        let named = |short: &str| sources.get(short).cloned().unwrap_or_default();
         if let Some((text, place)) = &source.cache {
             self.cache = CacheSpec::from_str(text).or_else(|e| at(place, e.to_string()))?;
             // Runs for this target would be refused.
             if self.cache.blocks > MOST_BLOCKS {
                 return at(place, format!("{text:?} has more blocks than can be simulated, which is {MOST_BLOCKS}"));
             }
-            self.cache_source = source.sources.get(&source.cache_source).cloned().unwrap_or_default();
+            self.cache_source = named(&source.cache_source);
         }
         self.word_bytes = source.word_bytes.unwrap_or(self.word_bytes);
         for (name, mut parameter) in source.parameters {
@@ -154,18 +154,19 @@ impl Model {
             {
                 parameter.about.clone_from(&base.about);
             }
-            parameter.source = source.sources.get(&parameter.source).cloned().unwrap_or_default();
+            parameter.source = named(&parameter.source);
             self.parameters.insert(name, parameter);
         }
         for (terms, formula) in self.load.iter_mut().zip(source.load) {
-            if let Some(formula) = formula {
+            if let Some(mut formula) = formula {
+                formula.source = named(&formula.source);
                 put(terms, formula, "the load time")?;
             }
         }
-        for (space, number, formula) in source.costs {
+        for (space, number, mut formula) in source.costs {
+            formula.source = named(&formula.source);
             put(self.costs.entry(key(space, number)).or_default(), formula, space.name(number))?;
         }
-        self.sources.insert(source.file, source.sources);
         Ok(())
     }
 
@@ -241,8 +242,8 @@ impl Model {
                 self.leave(opcode as u8, miss)?;
             }
         }
-        if self.parameters.get("clock_mhz").is_some_and(|p| p.value < 1) {
-            return at(&self.parameters["clock_mhz"].place, "clock_mhz must be above 0");
+        if let Some(clock) = self.parameters.get("clock_mhz").filter(|p| p.value < 1) {
+            return at(&clock.place, format!("clock_mhz is {}, and must be above 0", clock.value));
         }
         Ok(())
     }
@@ -312,17 +313,13 @@ impl Model {
     }
 
     /// The formulas whose sum is a cost, the base's first, each with where it comes from.
-    pub fn formulas(&self, space: Space, number: usize) -> impl Iterator<Item = (&Formula, &str)> {
-        self.costs.get(&key(space, number)).into_iter().flatten().map(|f| (f, self.source_of(f)))
+    pub fn formulas(&self, space: Space, number: usize) -> impl Iterator<Item = &Formula> {
+        self.costs.get(&key(space, number)).into_iter().flatten()
     }
 
     /// The formulas of the load time on a hit and on a miss.
-    pub fn load_formulas(&self, miss: bool) -> impl Iterator<Item = (&Formula, &str)> {
-        self.load[usize::from(miss)].iter().map(|f| (f, self.source_of(f)))
-    }
-
-    fn source_of(&self, formula: &Formula) -> &str {
-        self.sources.get(&formula.place.file).and_then(|s| s.get(&formula.source)).map_or("", String::as_str)
+    pub fn load_formulas(&self, miss: bool) -> impl Iterator<Item = &Formula> {
+        self.load[usize::from(miss)].iter()
     }
 
     /// The cost of an opcode that is neither an invoke nor a return.

@@ -65,7 +65,7 @@ pub struct Formula {
     pub relative: bool,
     /// An average (from `[software]`).
     pub estimated: bool,
-    /// Short name of where it comes from.
+    /// Where it comes from: in a file a short name, in a [`Model`](super::Model) what that stands for.
     pub source: String,
     /// Where the formula begins, behind its `+` if it is relative.
     pub place: Place,

@@ -88,6 +88,9 @@ fn misses() {
     let more: Vec<u64> = cycles(&simulated).iter().zip(cycles(&hit)).map(|(a, b)| a - b).collect();
     assert_eq!(more, [0, 2 * 19, 27, 0, 19, 0]);
     assert_eq!((sum(&simulated).entry_misses, sum(&simulated).return_misses), (5, 1));
+    // A leaf that is still active has had both its lookups, and has not returned: work did, twice.
+    profile.misses[1].returns.set(2, 3);
+    assert_eq!(sum(&on(&profile, &slow, &Options::default()).unwrap()).return_misses, 2);
     let refused = on(&profile, &jop(), &options("4k/16@shared")).unwrap_err();
     assert!(refused.contains("which simulated 1k/4, 4k/16") && refused.contains("4k/16@shared"), "{refused}");
     let bytes = cprof_profile::file::write_to(Cursor::new(Vec::new()), &profile).unwrap();
@@ -149,6 +152,15 @@ fn calling((name, descriptor): (&str, &str), specials: u32, called: u32) -> (Pro
     (build(false), build(true))
 }
 
+/// JOP with another price of calls.
+fn overlaid(invoke: &str) -> Model {
+    let overlay = format!(
+        "base = \"jop\"\ntitle = \"t\"\naccuracy = \"coarse\"\n[sources]\ns = \"s\"\n[invoke]\nsource = \"s\"\n{invoke}\n"
+    );
+    let base = Library.shipped().iter().find(|s| s.name == "jop").unwrap().text;
+    Model::new("uneven", vec![read("uneven.toml", &overlay).unwrap(), read("jop.toml", base).unwrap()]).unwrap()
+}
+
 #[test]
 fn calls_of_several_kinds_and_of_none() {
     for specials in [0, 1, 2] {
@@ -165,9 +177,7 @@ fn calls_of_several_kinds_and_of_none() {
         }
         // Misses of the merged context cannot be told apart by kind, which is said where it matters; by site they can.
         let notes = |profile, model: &Model| on(profile, model, &options("none")).unwrap().notes.len();
-        let overlay = "base = \"jop\"\ntitle = \"t\"\naccuracy = \"coarse\"\n[sources]\ns = \"s\"\n[invoke]\nsource = \"s\"\nspecial = \"+50*miss\"\n";
-        let base = Library.shipped().iter().find(|s| s.name == "jop").unwrap().text;
-        let uneven = Model::new("uneven", vec![read("uneven.toml", overlay).unwrap(), read("jop.toml", base).unwrap()]).unwrap();
+        let uneven = overlaid("special = \"+50*miss\"");
         assert_eq!((notes(&merged, &uneven), notes(&merged, &jop())), (usize::from(specials > 0), 0));
         assert_eq!(notes(&by_site, &uneven), 0);
         let cycles = |cache| on(&by_site, &uneven, &options(cache)).unwrap().nodes.get(1).cycles;
@@ -205,6 +215,24 @@ fn classes_that_the_jvm_asks_for_are_not_the_callers_calls() {
     assert_eq!(of(called("loadClass")), (21 + 1 + 100 + 4 * 75 + 75, 5 * 75));
     // Other methods have one caller, and their sites' kinds suffice.
     assert_eq!(of(called("findClass")), (21 + 1 + 5 * 100 + 75, 75));
+
+    // What their misses cost are the JVM's, too. Where not all missed, it is not known whose did.
+    let uneven = overlaid("vm = \"+50*miss\"");
+    let (mut profile, _) = calling(("loadClass", "(Ljava/lang/String;)Ljava/lang/Class;"), 0, 5);
+    let none = on(&profile, &uneven, &options("none")).unwrap();
+    assert_eq!((none.nodes.get(1).cycles, none.nodes.get(1).upcalls), (21 + 1 + 100 + 5 * 125, 5 * 125));
+    assert_eq!(none.notes, Vec::<String>::new());
+    let without = on(&profile, &uneven, &Options { without_upcalls: true, ..options("none") }).unwrap();
+    assert_eq!((without.nodes.get(1).cycles, without.nodes.get(1).upcalls), (21 + 1 + 100, 0));
+    profile.caches = vec!["4k/16".parse().unwrap()];
+    profile.misses = vec![Misses { entry: vec![0, 1, 3, 0].into(), returns: vec![0; 4].into() }];
+    let some = on(&profile, &uneven, &options("4k/16")).unwrap();
+    assert_eq!((some.nodes.get(1).cycles, some.nodes.get(1).upcalls), (21 + 1 + 100 + 5 * 75 + 2 * 50, 5 * 75 + 2 * 50));
+    assert!(
+        some.notes[0].starts_with("3 calls in this recording") && some.notes[0].contains("off by 100 at most"),
+        "{:?}",
+        some.notes
+    );
 }
 
 #[test]
@@ -215,6 +243,27 @@ fn where_callers_are_lost_calls_count_where_they_are_executed() {
     // main executed one invokestatic; the executions of work's site reached a native method and cost nothing.
     assert_eq!(cycles(&result), [0, 251 - 2 * 75, 83, 0, 97, 52]);
     assert!(result.notes[0].contains("bounded"), "{:?}", result.notes);
+}
+
+#[test]
+fn where_callers_are_lost_native_calls_cost_nothing_by_whatever_instruction() {
+    for kinds in [[INVOKESPECIAL, op::INVOKEVIRTUAL], [op::INVOKEVIRTUAL, INVOKESPECIAL]] {
+        let mut recording = cprof_synthetic::Recording::new();
+        let mut main = ClassWriter::new("demo/Main", "java/lang/Object");
+        let native = main.methodref("demo/Main", "copy", "()V");
+        let call = |kind| [op::ALOAD_0, kind, native[0], native[1]];
+        main.method("main", "()V", PUBLIC, &[&kinds.map(call).concat()[..], &[op::RETURN]].concat());
+        main.native("copy", "()V", 0x0102);
+        let ids = recording.class(main.finish(), false, Level::Precise);
+        let path = recording.path(0, 0, &[0], false);
+        let arena = &mut recording.arena;
+        let tree = arena.tree("main", 0, 1);
+        arena.node(tree, tree, ids[0], 0, &path);
+        let mut profile = recording.profile(&[]);
+        profile.run.bounded = true;
+        let result = on(&profile, &jop(), &options("ideal")).unwrap();
+        assert_eq!(result.nodes.get(1).cycles, 2 + 21, "two times aload_0, and return");
+    }
 }
 
 #[test]

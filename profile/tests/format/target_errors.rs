@@ -84,7 +84,7 @@ fn mistakes_have_a_place() {
         ("[invoke]", "[load]\nsource = \"s\"\nhit = 1\n[invoke]", "[load] needs both hit and miss"),
         ("[invoke]", "[cache]\ndefault = \"4k\"\n[invoke]", "m.toml:9:11: \"4k\" is no cache"),
         ("[invoke]", "[parameters]\nn = 1\n[invoke]", "m.toml:9:1: \"n\" cannot be a parameter's name"),
-        ("[invoke]", "[parameters]\nclock_mhz = 0\n[invoke]", "m.toml:9:1: clock_mhz must be above 0"),
+        ("[invoke]", "[parameters]\nclock_mhz = 0\n[invoke]", "m.toml:9:1: clock_mhz is 0, and must be above 0"),
         ("[invoke]", "[software]\nsource = \"s\"\ncost = 9\n[invoke]", "[software] needs cost and bytecodes"),
         ("title", "word_bytes = 0\ntitle", "word_bytes must be between 1 and 64"),
         ("title", "base = \"nobody\"\ntitle", "m.toml:1:8: there is no target \"nobody\"; cprof has aj-100, bytecodes"),
@@ -176,7 +176,7 @@ fn names_and_parameters_that_are_not_there() {
     let unknown = model.set([("rw", 3)]).unwrap_err().to_string();
     assert!(unknown.contains("rws (1)") && unknown.contains("clock_mhz (100)"), "{unknown}");
     let refused = model.set([("wws", i64::MAX)]).unwrap_err().to_string();
-    assert!(refused.contains("64 bits") && refused.contains("jop.toml:"), "{refused}");
+    assert!(refused.contains("64 bits") && refused.contains("cprof's jop.toml:"), "{refused}");
 }
 
 #[test]

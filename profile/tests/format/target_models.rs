@@ -1,6 +1,7 @@
 //! The shipped models against published tables, and what is refused.
 
 use cprof_profile::target::names::Space;
+use cprof_profile::target::source::read;
 use cprof_profile::target::{Accuracy, CycleEstimator, InvokeKind, Library, Model};
 use std::collections::BTreeMap;
 
@@ -210,9 +211,21 @@ fn every_shipped_model_is_whole() {
         let spaces = [Space::Bytecodes, Space::Invokes, Space::Returns];
         for (space, number) in spaces.iter().flat_map(|s| s.all().map(move |n| (*s, n))) {
             let name = space.name(number);
-            assert!(model.formulas(space, number).all(|(_, source)| !source.is_empty()), "{}: {name} has a source", shipped.name);
+            assert!(model.formulas(space, number).all(|f| !f.source.is_empty()), "{}: {name} has a source", shipped.name);
         }
     }
+}
+
+#[test]
+fn sources_are_those_of_the_file_that_named_them() {
+    // Two files may have one name, and call different sources by one.
+    let base = Library.shipped().iter().find(|s| s.name == "jop").unwrap().text;
+    let text = "base = \"jop\"\ntitle = \"t\"\naccuracy = \"coarse\"\n[sources]\nwcet = \"mine\"\n[bytecodes]\nsource = \"wcet\"\nnop = 2\n";
+    let model = Model::new("jop", [text, base].map(|text| read("jop.toml", text).unwrap()).into()).unwrap();
+    let of = |space, number| model.formulas(space, number).next().unwrap().source.clone();
+    assert_eq!(of(Space::Bytecodes, 0), "mine");
+    let shipped = of(Space::Invokes, 0);
+    assert!(shipped.contains("WCET timing table") && of(Space::Bytecodes, 1) == shipped, "{shipped}");
 }
 
 /// A measured loop, as the model counts it: cycles of the bytecodes in it, and the clock over iterations per second.

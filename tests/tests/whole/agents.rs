@@ -308,6 +308,11 @@ fn programs_under_a_debugger_are_counted() {
         running.ask("25 12");
         let left = running.command("command=detach");
         assert_eq!(left.get("error"), None, "{left:?}");
+        // Nothing else stands first: the tree's memory is given back.
+        for answer in [&attached, &left] {
+            let notice = answer.get("notice").map(String::as_str).unwrap_or_default();
+            assert!(notice.contains("breakpoints in classes that are loaded are gone"), "{answer:?}");
+        }
         assert_eq!(Report::read(&out).tree.of_method("Serve.request(I)I").calls, 25, "JDK {}", bench.jdk.feature);
         running.ask("25 12");
         assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);

@@ -245,6 +245,7 @@ impl Code {
 #[derive(Debug)]
 pub struct Class {
     pub pool: Pool,
+    pub access: u16,
     version: u16,
     names: [u16; 2],
     fields: Vec<[u16; 3]>,
@@ -256,7 +257,8 @@ impl Class {
     pub fn new(version: u16, name: &str, super_name: &str) -> Self {
         let mut pool = Pool::default();
         let names = [pool.class(name), pool.class(super_name)];
-        Self { pool, version, names, fields: Vec::new(), methods: Vec::new(), method_count: 0 }
+        // Public, with the calls of super methods that every class has.
+        Self { pool, access: 0x21, version, names, fields: Vec::new(), methods: Vec::new(), method_count: 0 }
     }
 
     pub fn field(&mut self, access: u16, name: &str, descriptor: &str) {
@@ -283,7 +285,7 @@ impl Class {
         put(&[0, self.version, self.pool.count + 1]);
         out.extend_from_slice(&self.pool.bytes);
         let mut put = |values: &[u16]| values.iter().for_each(|v| out.extend_from_slice(&v.to_be_bytes()));
-        put(&[0x21, self.names[0], self.names[1], 0, self.fields.len() as u16]);
+        put(&[self.access, self.names[0], self.names[1], 0, self.fields.len() as u16]);
         self.fields.iter().for_each(|&[access, name, descriptor]| put(&[access, name, descriptor, 0]));
         put(&[self.method_count]);
         out.extend_from_slice(&self.methods);
