@@ -18,13 +18,20 @@ struct Class(jclass);
 // SAFETY: a global reference may be used from any thread.
 unsafe impl Send for Class {}
 
+/// Whether the JVM has such a class already. (JNI's FindClass would ask the application's class loader, whose exception stops
+/// debuggers that wait for uncaught ones.)
+fn is_there(jvmti: Jvmti, jni: Jni) -> bool {
+    let is_runtime = |class| jvmti.class_name(class).is_some_and(|name| name == abi::RUNTIME);
+    jni.in_frame(|| jvmti.loaded_classes().unwrap_or_default().into_iter().any(is_runtime))
+}
+
 /// Puts these bytes in force. Answers the class that woven code calls.
 ///
 /// # Errors
 /// The VM refuses, or another copy of the agent has defined them.
 pub fn install(jvmti: Jvmti, jni: Jni, classes: &[(&'static str, Vec<u8>)]) -> Result<jclass, String> {
     let mut defined = lock(&DEFINED);
-    if defined.is_empty() && jni.find_class(c"java/lang/CProfRuntime").is_some() {
+    if defined.is_empty() && is_there(jvmti, jni) {
         return Err("another copy of libcprof.so has been in this JVM; use that file again".to_owned());
     }
     // All or none, unless an earlier attempt failed half way.

@@ -320,7 +320,7 @@ pub struct Processors {
   cprof targets show jop           what one costs, and where the numbers come from
   cprof targets check my.toml      what is wrong with a model of your own
 
-Exit code: 0; 1 when there is no such model or it is wrong; 2 for wrong options.")]
+Exit code: 0; 1 when a model's file cannot be read or is wrong; 2 for wrong options, the name of no model among them.")]
 pub struct Targets {
     /// What about them
     #[command(subcommand)]

@@ -8,7 +8,7 @@ use crate::usage::Usage;
 use anyhow::{Result, bail};
 use cprof_profile::file;
 use cprof_profile::merge::Merger;
-use cprof_profile::model::Run;
+use cprof_profile::model::{Run, special};
 use cprof_profile::names::counted;
 use std::collections::BTreeSet;
 use std::io;
@@ -36,9 +36,10 @@ pub fn merge(args: &Merge) -> Result<()> {
         output::tell(format_args!("{}", style.warning(note)));
     }
     if !args.quiet {
-        let (runs, contexts) = (merged.profile.runs.len() as u64, merged.profile.nodes.len() as u64);
-        let runs = counted(runs, "run", "runs");
-        let contexts = counted(contexts, "context", "contexts");
+        let runs = counted(merged.profile.runs.len() as u64, "run", "runs");
+        // Threads' roots are none.
+        let contexts = merged.profile.nodes.method.iter().filter(|&&method| method < special::FIRST).count();
+        let contexts = counted(contexts as u64, "context", "contexts");
         let what = format!("{runs} into {} ({}, {contexts})", args.out.display(), crate::live::size(bytes));
         let show = output::shown_with(&args.out);
         output::tell(format_args!("merged {what}{show}"));

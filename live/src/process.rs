@@ -136,12 +136,11 @@ pub fn own_user() -> u32 {
 /// That a process is `owner`'s, and this user must not look into it; and what to do about it.
 pub(crate) fn not_ours(pid: u32, owner: u32) -> String {
     let owner = user_name(owner);
-    let way_out = match own_user() {
-        0 => format!("and is kept from root; run cprof as {owner}, where it runs"),
-        _ if owner == "root" => "run cprof as root".to_owned(),
-        _ => format!("run cprof as {owner} or as root"),
-    };
-    format!("process {pid} belongs to {owner}; {way_out}")
+    match own_user() {
+        0 => format!("process {pid} is kept from root here, as it runs outside of this container, say; run cprof where it runs"),
+        _ if owner == "root" => format!("process {pid} belongs to root; run cprof as root"),
+        _ => format!("process {pid} belongs to {owner}; run cprof as {owner} or as root"),
+    }
 }
 
 /// The name of a user for people: from `/etc/passwd`, else the number.

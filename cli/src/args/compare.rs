@@ -110,7 +110,8 @@ A budget file has, for each method or pattern, what must hold (docs/ci.md):
   limits = [\"bytecodes <= 1_250_000\", \"calls == 3\", \"cycles[jop] +2%\", \"own bytecodes <= 40_000\"]
 
 Exit code: 0 when all limits hold; 1 when one is exceeded; 2 for wrong options, a wrong budget file, or a limit that cannot be checked
-(no such method or metric, no baseline); 3 when a profile cannot be read or the output not be written.")]
+(no such method or metric, no baseline); 3 when a profile cannot be read or
+has no such part (--root, --thread), or the output cannot be written.")]
 pub struct Check {
     /// The profile to check, or a part of it
     #[command(flatten)]

@@ -7,8 +7,11 @@ use cprof_tests::run::{Bench, Ending, Report};
 use cprof_tests::tree::Tree;
 use cprof_tests::{OrFail, build, program, run};
 use serde_json::Value;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// What the program answers to 25 requests, whoever is in it.
 const ANSWER: &str = "11450";
@@ -284,6 +287,45 @@ fn the_arena_may_be_anywhere() {
             }
         }
     });
+}
+
+/// A connection to a JVM as a debugger's that waits for uncaught exceptions (JDWP, "EventRequest Set").
+fn waits_for_exceptions(port: u16) -> TcpStream {
+    let mut jvm = TcpStream::connect(("127.0.0.1", port)).or_fail("connecting to the JVM");
+    jvm.set_read_timeout(Some(Duration::from_secs(60))).or_fail("waiting for no longer");
+    let mut told = |message: &[u8], answer: usize| {
+        jvm.write_all(message).or_fail("telling the JVM");
+        let mut bytes = vec![0; answer];
+        jvm.read_exact(&mut bytes).or_fail("hearing the JVM");
+        bytes
+    };
+    let handshake = b"JDWP-Handshake";
+    assert_eq!(told(handshake, handshake.len()), handshake);
+    // Length, id, flags, command; an exception, nobody is suspended, one condition: of any class, caught not, uncaught.
+    let request = [&[0, 0, 0, 28, 0, 0, 0, 1, 0, 15, 1][..], &[4, 0, 0, 0, 0, 1], &[8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]].concat();
+    assert_eq!(told(&request, 15)[8..11], [0x80, 0, 0], "a reply without an error");
+    jvm
+}
+
+#[test]
+fn debuggers_that_wait_for_uncaught_exceptions_meet_none_of_cprofs() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("uncaught-{}", bench.jdk.feature));
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).or_fail("a free port").port();
+        let debugger = format!("-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:{port},quiet=y");
+        let mut running = Running::start(bench.program(&[&debugger, "Serve"]), &directory);
+        let mut events = waits_for_exceptions(port);
+        let out = directory.join("debugged.cprof");
+        let attached = running.command(&format!("root=Serve.request,out={}", out.display()));
+        assert_eq!(attached.get("error"), None, "{attached:?}");
+        running.ask("25 12");
+        assert_eq!(running.command("command=detach").get("error"), None);
+        events.set_nonblocking(true).or_fail("asking without waiting");
+        let event = events.read(&mut [0; 64]).map_err(|e| e.kind());
+        assert_eq!(event, Err(ErrorKind::WouldBlock), "JDK {}: an exception", bench.jdk.feature);
+        drop(events);
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
 }
 
 /// A debugger keeps it to itself to stop threads, and ends the JVM if it cannot have that.

@@ -49,14 +49,19 @@ fn budgets_on(jdk: &Jdk) {
     let path = format!("{}:{}", launcher().display(), class_path(&directory));
     build::must(jdk.command("javac").args(["-g", "-cp", &path, "-d"]).arg(&directory).arg(source));
     let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), directory.join("end.cprof").display());
-    let (counts, text) = outcome(jdk, &directory, &[agent, "-Dcprof.budgets=require".to_owned()]);
-    assert_eq!(counts, [4, 3, 0], "JDK {}: {text}", jdk.feature);
-    for message in [
-        "beyond executed 283 bytecodes; its budget is at most 282",
-        "cheaper executed 283 bytecodes; its budget is at least 284",
-        "for its own reason",
-    ] {
-        assert!(text.contains(message), "JDK {}: no {message:?} in {text}", jdk.feature);
+    let parallel = ["enabled=true", "mode.default=concurrent", "config.strategy=fixed", "config.fixed.parallelism=4"]
+        .map(|setting| format!("-Djunit.jupiter.execution.parallel.{setting}"));
+    for more in [&[][..], &parallel] {
+        let flags = [&[agent.clone(), "-Dcprof.budgets=require".to_owned()], more].concat();
+        let (counts, text) = outcome(jdk, &directory, &flags);
+        assert_eq!(counts, [4, 3, 0], "JDK {}, {more:?}: {text}", jdk.feature);
+        for message in [
+            "beyond executed 283 bytecodes; its budget is at most 282",
+            "cheaper executed 283 bytecodes; its budget is at least 284",
+            "for its own reason",
+        ] {
+            assert!(text.contains(message), "JDK {}, {more:?}: no {message:?} in {text}", jdk.feature);
+        }
     }
     for (flags, expected) in [
         (vec![], [6, 1, 0]),

@@ -6,6 +6,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * How many bytecodes a test method may execute, with everything it calls. Counted exactly, and without {@code @BeforeEach} and
@@ -14,11 +15,14 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * <p>Without the agent nothing is counted. What happens then, the JUnit configuration parameter {@code cprof.budgets} says (a
  * system property, or a line of {@code junit-platform.properties}): {@code ignore}, the default, runs the test as if it had no
  * budget, {@code skip} aborts it, and {@code require} fails it.
+ *
+ * <p>A method is counted in all threads. So where JUnit runs tests in parallel, those with a budget run one after the other.
  */
 @Documented
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)
 @ExtendWith(BytecodeBudgetExtension.class)
+@ResourceLock("cprof.junit.BytecodeBudget")
 public @interface BytecodeBudget {
     /** The most bytecodes for one execution of the method. */
     long value();

@@ -10,7 +10,7 @@ import org.opentest4j.TestAbortedException;
 
 /**
  * Checks {@link BytecodeBudget}. What is compared is the count of the test method's own calls, before and after: neither JUnit's
- * code nor this extension's is in it, nor are tests that run beside it.
+ * code nor this extension's is in it, nor are other tests that run beside it.
  */
 public final class BytecodeBudgetExtension implements BeforeTestExecutionCallback, AfterTestExecutionCallback {
     private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(BytecodeBudgetExtension.class);
