@@ -32,38 +32,54 @@ impl Jdk {
         self.modules.as_ref().is_none_or(|modules| modules.iter().any(|m| m == module))
     }
 
-    fn at(home: &Path) -> Option<Jdk> {
-        let home = home.canonicalize().ok()?;
-        if !home.join("bin/javac").exists() || !home.join("include/jvmti.h").exists() {
-            return None;
+    /// The JDK at that place, or why it is none that cprof is tested with.
+    fn at(home: &Path) -> Result<Jdk, String> {
+        let home = home.canonicalize().map_err(|error| error.to_string())?;
+        if let Some(file) = ["bin/javac", "release", "include/jvmti.h"].into_iter().find(|file| !home.join(file).is_file()) {
+            return Err(format!("it has no {file}"));
         }
-        let release = std::fs::read_to_string(home.join("release")).ok()?;
+        let release = std::fs::read_to_string(home.join("release")).map_err(|error| error.to_string())?;
         let value = |key: &str| release.lines().find_map(|l| l.strip_prefix(key)).map(|value| value.trim_matches('"'));
-        let version = value("JAVA_VERSION=")?.to_owned();
+        let version = value("JAVA_VERSION=").ok_or("its version is not in its release file")?.to_owned();
         let modules = value("MODULES=").map(|names| names.split(' ').map(str::to_owned).collect());
-        let feature = version.split(['.', '-', '+']).next()?.parse().ok()?;
-        Some(Jdk { feature, version, home, modules })
+        let feature = version.split(['.', '-', '+']).next().and_then(|feature| feature.parse().ok());
+        match feature {
+            Some(feature) if feature >= 17 => Ok(Jdk { feature, version, home, modules }),
+            _ => Err(format!("its version is {version}, and must be 17 or later")),
+        }
     }
 }
 
 /// One JDK per feature version, oldest first, as `scripts/setup` found them (`CPROF_JDKS`, homes separated by colons); without
-/// that variable from JAVA_HOME and `/usr/lib/jvm`. `CPROF_TEST_JDKS=17,25` chooses among them. Fails when there is none: without
-/// a JDK nothing would be tested.
+/// that variable from JAVA_HOME and `/usr/lib/jvm`. `CPROF_TEST_JDKS=17,25` chooses among them. Fails when there is none, or one
+/// that is named is none: what it is not tested on would seem to be.
 pub fn all() -> Vec<Jdk> {
-    let homes = match std::env::var_os("CPROF_JDKS") {
-        Some(list) => std::env::split_paths(&list).collect(),
-        None => usual_homes(),
+    let found: Vec<Jdk> = match std::env::var_os("CPROF_JDKS") {
+        Some(list) => std::env::split_paths(&list).map(|home| named(&home)).collect(),
+        None => usual_homes().iter().filter_map(|home| Jdk::at(home).ok()).collect(),
     };
-    let chosen: Option<Vec<u32>> =
-        std::env::var("CPROF_TEST_JDKS").ok().map(|list| list.split(',').filter_map(|n| n.trim().parse().ok()).collect());
     let mut jdks = BTreeMap::new();
-    for jdk in homes.iter().filter_map(|home| Jdk::at(home)) {
-        if jdk.feature >= 17 && chosen.as_ref().is_none_or(|chosen| chosen.contains(&jdk.feature)) {
-            jdks.entry(jdk.feature).or_insert(jdk);
-        }
+    for jdk in found {
+        jdks.entry(jdk.feature).or_insert(jdk);
     }
-    assert!(!jdks.is_empty(), "no JDK 17 or later with javac and jvmti.h among {homes:?}; scripts/setup installs one");
+    assert!(
+        !jdks.is_empty(),
+        "no JDK 17 or later with javac and jvmti.h in JAVA_HOME and /usr/lib/jvm; scripts/setup installs one"
+    );
+    if let Ok(list) = std::env::var("CPROF_TEST_JDKS") {
+        let chosen: Vec<u32> = list.split(',').filter_map(|feature| feature.trim().parse().ok()).collect();
+        let found: Vec<u32> = jdks.keys().copied().collect();
+        let every = chosen.len() == list.split(',').count() && chosen.iter().all(|feature| found.contains(feature));
+        assert!(every, "CPROF_TEST_JDKS={list} must name some of the JDKs {found:?}, with commas");
+        jdks.retain(|feature, _| chosen.contains(feature));
+    }
     jdks.into_values().collect()
+}
+
+fn named(home: &Path) -> Jdk {
+    Jdk::at(home).unwrap_or_else(|lacks| {
+        panic!("CPROF_JDKS names {home:?}, which is no JDK: {lacks}. Correct CPROF_JDKS, or unset it to have JDKs looked for")
+    })
 }
 
 fn usual_homes() -> Vec<PathBuf> {
