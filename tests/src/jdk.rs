@@ -1,5 +1,6 @@
 //! The JDKs of this machine.
 
+use crate::is_without;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -74,6 +75,15 @@ pub fn all() -> Vec<Jdk> {
         jdks.retain(|feature, _| chosen.contains(feature));
     }
     jdks.into_values().collect()
+}
+
+/// Those of [`all`] that are of that feature version or later. Fails when there is none, unless the machine has none, as
+/// `CPROF_WITHOUT=jdk25` says, or others were chosen.
+pub fn since(feature: u32) -> Vec<Jdk> {
+    let jdks: Vec<Jdk> = all().into_iter().filter(|jdk| jdk.feature >= feature).collect();
+    let none_is_right = is_without(&format!("jdk{feature}")) || std::env::var_os("CPROF_TEST_JDKS").is_some();
+    assert!(!jdks.is_empty() || none_is_right, "no JDK {feature} or later; CPROF_WITHOUT=jdk{feature} leaves such tests out");
+    jdks
 }
 
 fn named(home: &Path) -> Jdk {

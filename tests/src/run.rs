@@ -86,6 +86,12 @@ pub fn benches() -> Vec<Bench> {
     jdks.iter().map(|jdk| Bench { jdk: jdk.clone(), built: build::for_jdk(jdk, &jdks) }).collect()
 }
 
+/// Those of them whose JDK is of that feature version or later: see [`jdk::since`].
+pub fn benches_since(feature: u32) -> Vec<Bench> {
+    let since = jdk::since(feature);
+    benches().into_iter().filter(|bench| since.iter().any(|jdk| jdk.feature == bench.jdk.feature)).collect()
+}
+
 /// Runs a test on every JDK found, each on a thread of its own: most have one JVM at a time, which leaves a processor to another.
 pub fn on_every_jdk(test: impl Fn(&Bench) + Sync) {
     let benches = benches();

@@ -44,7 +44,7 @@ impl Server {
     pub fn benches(self) -> Vec<Bench> {
         match self {
             Server::Http => run::benches(),
-            Server::VirtualHttp => run::benches().into_iter().filter(|bench| bench.jdk.feature >= 21).collect(),
+            Server::VirtualHttp => run::benches_since(21),
             Server::Tomcat | Server::Database => run::benches_with(&build::SERVERS),
         }
     }

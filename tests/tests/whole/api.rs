@@ -102,7 +102,7 @@ fn threads_may_ask_at_the_same_time() {
 /// Where the VM has no continuations, virtual threads are threads of another class, and stop and are found in another way.
 #[test]
 fn virtual_threads_ask_and_are_counted_to_the_bytecode_with_and_without_continuations() {
-    for jdk in jdk::all().into_iter().filter(|jdk| jdk.feature >= 21) {
+    for jdk in jdk::since(21) {
         for continuations in ["-XX:+VMContinuations", "-XX:-VMContinuations"] {
             let directory = build::fresh(&format!("api-bound-{}", jdk.feature));
             let (snapshot, out) = (directory.join("snapshot.cprof"), directory.join("end.cprof"));

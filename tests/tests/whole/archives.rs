@@ -39,7 +39,7 @@ fn such_a_jvm_is_not_attached_to() {
 /// JDK 17 itself refuses to start with an agent then; a cache of the kind that JDK 24 brought, it writes.
 #[test]
 fn such_a_program_runs_uncounted() {
-    for bench in run::benches().iter().filter(|bench| bench.jdk.feature >= 25) {
+    for bench in &run::benches_since(25) {
         let directory = build::fresh(&format!("archives-{}", bench.jdk.feature));
         let (cache, out) = (directory.join("classes.aot"), directory.join("it.cprof"));
         let cprof = format!("-agentpath:{}=out={}", build::agent().display(), out.display());
@@ -54,7 +54,7 @@ fn such_a_program_runs_uncounted() {
 /// Classes that HotSpot loads while it retransforms another it takes for that one, unless the cache had them.
 #[test]
 fn a_jvm_that_uses_a_cache_is_as_it_was_when_cprof_has_left() {
-    for bench in run::benches().iter().filter(|bench| bench.jdk.feature >= 25) {
+    for bench in &run::benches_since(25) {
         let directory = build::fresh("archives-used");
         let (cache, out) = (directory.join("classes.aot"), directory.join("it.cprof"));
         let written = format!("-XX:AOTCacheOutput={}", cache.display());

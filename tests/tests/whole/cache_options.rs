@@ -79,9 +79,7 @@ fn threads_that_end_before_the_vm_is_initialised_have_a_core() {
 #[test]
 fn every_virtual_thread_has_a_core() {
     const CACHES: &[&str] = &["512/4", "1k/8", "lru:512/4"];
-    let benches: Vec<Bench> = run::benches().into_iter().filter(|b| b.jdk.feature >= 21).collect();
-    assert!(!benches.is_empty() || std::env::var_os("CPROF_TEST_JDKS").is_some(), "no JDK with virtual threads");
-    for bench in benches {
+    for bench in run::benches_since(21) {
         compare(&bench, "VirtualCores", &format!("cache={}", CACHES.join("+")), CACHES);
         compare(&bench, "VirtualCores", "cache=512/4", &["512/4"]);
     }
