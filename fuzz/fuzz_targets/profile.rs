@@ -4,12 +4,18 @@
 //! the fuzzer need not guess checksums: entry, position (two bytes), value; an entry number from 128 up sets its length instead.
 #![no_main]
 
-use cprof_profile::{file, measure, natives, projections, target, tree};
+#[path = "../../annotate/tests/support/look.rs"]
+mod look;
+
+use cprof_profile::file;
+use cprof_profile::target::Model;
 use libfuzzer_sys::fuzz_target;
 use std::io::{Cursor, Read, Write};
 use std::path::Path;
 use std::sync::LazyLock;
 use zip::write::SimpleFileOptions;
+
+static MODEL: LazyLock<Model> = LazyLock::new(look::model);
 
 static GOOD: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     let bytes = file::write_to(Cursor::new(Vec::new()), &cprof_synthetic::demo().profile(&[])).expect("a good profile");
@@ -49,11 +55,7 @@ fn changed(changes: &[u8]) -> Vec<u8> {
 fuzz_target!(|data: &[u8]| {
     let changed = if data.starts_with(b"PK") { data.to_vec() } else { changed(data) };
     let Ok(profile) = file::read_from(Cursor::new(changed), Path::new("fuzz.cprof")) else { return };
-    let Ok(measures) = measure::measure(&profile, &target::Bytecodes) else { return };
-    let Ok(natives) = natives::native_calls(&profile, &measures) else { return };
-    let symbols = tree::Symbols::new(&profile);
-    let tree = tree::Tree::new(&profile, &symbols, &measures, &natives, |_| true);
-    projections::by_method(&tree, &symbols);
+    look::look(&profile, &*MODEL);
     // What was read can be written.
     file::write_to(Cursor::new(Vec::new()), &profile).expect("memory takes it");
 });
