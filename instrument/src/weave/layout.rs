@@ -30,6 +30,10 @@ impl Layout {
     /// The layout for a method with so many counters, or why there is none.
     pub(super) fn new(method: &Method<'_>, code: &Code<'_>, graph: &Graph, counters: u16) -> Result<Layout, SkipReason> {
         let parameter_slots = parameter_slots(method).ok_or(Error::new(method.span.0, "a malformed method descriptor"))?;
+        if code.max_locals < parameter_slots {
+            // The JVM's to refuse; with ours, there would be room.
+            return Err(Error::new(code.at, "fewer locals than its parameters take").into());
+        }
         let insert_at = undivided(parameter_slots, graph);
         let shift = match (graph.leaf, counters) {
             (true, ..=1) => 0,

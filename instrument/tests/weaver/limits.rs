@@ -46,6 +46,21 @@ fn a_method_without_any_room_is_left_alone_and_named() {
     assert_eq!(woven.skipped[0].reason, SkipReason::TooLarge);
 }
 
+/// JVMS §4.7.3. With our locals the JVM would take the class.
+#[test]
+fn a_method_without_room_for_its_parameters_is_the_jvms_to_refuse() {
+    for (locals, accepted) in [(3, true), (2, false)] {
+        let mut class = Class::new(49, "T", "S");
+        let mut code = Code::new(8, locals);
+        code.put(&[177]);
+        class.method(8, "m", "(IJ)V", &code).expect("it fits");
+        let woven = Weaver::new().weave(&class.finish(), &OPTIONS, &mut Everything(15)).expect("well-formed").expect("a method");
+        let refused = woven.skipped.first().map(|s| s.reason.to_string());
+        assert_eq!(woven.methods.len(), usize::from(accepted));
+        assert_eq!(refused.is_some_and(|why| why.contains("fewer locals than its parameters take")), !accepted);
+    }
+}
+
 #[test]
 fn a_method_without_room_for_another_attribute_is_left_alone_and_named() {
     for (attributes, skipped) in [(65_534, None), (65_535, Some(SkipReason::TooLarge))] {
