@@ -97,10 +97,10 @@ impl LineTable {
         table
     }
 
-    /// The line of a bytecode, where the compiler recorded one.
+    /// The line of a bytecode, where the compiler recorded one; no source has a line 0.
     pub fn line(&self, bci: u32) -> Option<u16> {
         let after = self.rows.partition_point(|&(start, _)| u32::from(start) <= bci);
-        Some(self.rows[after.checked_sub(1)?].1)
+        Some(self.rows[after.checked_sub(1)?].1).filter(|&line| line > 0)
     }
 }
 

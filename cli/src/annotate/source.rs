@@ -2,7 +2,7 @@
 
 use super::bytecode::{self, describe};
 use super::{Shown, cost, foot, head, separate};
-use crate::report::view::{View, share};
+use crate::report::view::{View, readable, share};
 use crate::style::Style;
 use crate::table::Table;
 use anyhow::Result;
@@ -148,6 +148,21 @@ fn print_file(view: &View, file: &File<'_, '_>, source: &Source, out: &mut dyn W
         }
     }
     table.print(out, style)?;
+    for method in &file.methods {
+        let bare = method.annotation.rows.iter().filter(|row| row.line.is_none());
+        let (bytecodes, cycles) = bare.fold((0u64, 0u64), |(bytecodes, cycles), row| {
+            (bytecodes.saturating_add(row.executions), cycles.saturating_add(row.cycles))
+        });
+        if bytecodes > 0 {
+            let cost = if on { format!(", {} cycles", thousands(cycles)) } else { String::new() };
+            let text = format!(
+                "{}: {} bytecodes{cost} are of no line; without --source they are shown",
+                readable(method.symbol),
+                thousands(bytecodes)
+            );
+            writeln!(out, "{}", style.warning(&text))?;
+        }
+    }
     let last = file.lines.keys().next_back().copied().map_or(0, usize::from);
     if last > source.lines.len() {
         let text = format!(

@@ -48,6 +48,32 @@ impl Drop for File {
     }
 }
 
+/// `demo.Main.main`: two bytecodes on line 0, which is none, two on line 3; another method, without lines.
+#[test]
+fn bytecodes_on_no_line_are_told() {
+    let mut recording = Recording::new();
+    let mut class = ClassWriter::new("demo/Main", "java/lang/Object");
+    let code = [op::NOP, op::NOP, op::NOP, op::RETURN];
+    class.method_with_lines("main", "()V", 9, &code, &[(0, 0), (2, 3)]);
+    class.method("bare", "()V", 9, &code);
+    let ids = recording.class(class.finish(), false, Level::Precise);
+    let tree = recording.arena.tree("main", 0, 1);
+    for id in ids {
+        recording.arena.node(tree, tree, id, 0, &[5]);
+    }
+    let mut profile = recording.profile(&[]);
+    profile.classes[0].source_file = "Main.java".into();
+    let file = File::of("no-line", &profile);
+    let lines = file.text("histogram", &["--by", "line", "--format", "csv"]);
+    let head = "class,source_file,line,bytecodes,executions,branches,taken\r\n";
+    assert_eq!(lines, format!("{head}demo.Main,Main.java,,30,0,0,0\r\ndemo.Main,Main.java,3,10,5,0,0\r\n"));
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("demo")).unwrap();
+    std::fs::write(directory.path().join("demo/Main.java"), "package demo;\nclass Main {\nvoid main() {}\n}\n").unwrap();
+    let source = file.text("annotate", &["demo.Main.main", "--source", directory.path().to_str().unwrap()]);
+    assert!(source.ends_with("demo.Main.main(): 10 bytecodes are of no line; without --source they are shown\n"), "{source}");
+}
+
 #[test]
 fn bytecode_for_people() {
     let file = File::demo("text");
