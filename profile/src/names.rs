@@ -40,9 +40,14 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// A pattern; `/` in it is the same as `.`.
+    /// A pattern over names of classes and methods: `/` in it is the same as `.`.
     pub fn new(pattern: &str) -> Pattern {
-        Pattern { parts: pattern.replace('/', ".").split('*').map(str::to_owned).collect() }
+        Pattern::of_text(&pattern.replace('/', "."))
+    }
+
+    /// A pattern over any other text, such as names of threads.
+    pub fn of_text(pattern: &str) -> Pattern {
+        Pattern { parts: pattern.split('*').map(str::to_owned).collect() }
     }
 
     /// Whether the whole text fits.
@@ -178,6 +183,8 @@ mod tests {
         assert!(is("a.B.c", "a.B.c") && is("a/B.c", "a.B.c") && is("*", "") && is("a*c", "abbc") && is("*b*", "abc"));
         assert!(is("a.*.x*", "a.b.xy") && is("a**c", "ac"));
         assert!(!is("a.B", "a.Bc") && !is("a*a", "a") && !is("*b", "bc") && !is("", "a"));
+        let of_text = Pattern::of_text("a/*");
+        assert!(of_text.matches("a/b") && !of_text.matches("a.b"));
         assert!(Pattern::new("B.m(I)V").matches_method("B", "m", "(I)V"));
         let may = |p: &str, class: &str| Pattern::new(p).may_match_in(class);
         assert!(may("a.B.m", "a.B") && may("a.*", "a.B") && may("*.m", "a.B") && may("a.B*", "a.BC") && !may("a.C.m", "a.B"));

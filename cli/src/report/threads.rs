@@ -7,7 +7,7 @@ use crate::args::{Report, Sort};
 use crate::style::Style;
 use crate::table::Table;
 use anyhow::Result;
-use cprof_profile::names::thousands;
+use cprof_profile::names::{Pattern, thousands};
 use cprof_profile::projections::{ThreadRow, by_thread};
 use serde::Serialize;
 use serde_json::json;
@@ -16,7 +16,7 @@ use std::io::{self, Write};
 fn rows(view: &View, args: &Report) -> Vec<ThreadRow> {
     let mut rows = by_thread(&view.profile, &view.symbols, |chosen| view.tree_of(chosen));
     if let Some(name) = &args.part.thread {
-        let pattern = loose(name);
+        let pattern = loose(name, Pattern::of_text);
         rows.retain(|r| pattern.matches(&r.label));
     }
     let on = view.processor.is_some();

@@ -9,7 +9,7 @@ use crate::style::Style;
 use anyhow::Result;
 use cprof_profile::code::Lines;
 use cprof_profile::model::{Run, RunFacts};
-use cprof_profile::names::thousands;
+use cprof_profile::names::{Pattern, thousands};
 use cprof_profile::tree::{Context, Visit, What};
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
@@ -31,7 +31,7 @@ fn lines(view: &View) -> Result<Option<Lines>> {
 fn kept(view: &View, args: &Report) -> Vec<bool> {
     let tree = &view.tree;
     let Some(filter) = &args.filter else { return vec![true; tree.len()] };
-    let pattern = loose(filter);
+    let pattern = loose(filter, Pattern::new);
     let chosen: Vec<bool> = view.symbols.list.iter().map(|s| fits(&pattern, s)).collect();
     let mut kept = vec![false; tree.len()];
     for i in (0..tree.len()).rev() {

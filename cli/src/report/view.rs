@@ -132,9 +132,9 @@ pub fn defaults(path: &Path) -> Report {
     }
 }
 
-/// A pattern of the command line: without `*` it may fit anywhere.
-pub fn loose(pattern: &str) -> Pattern {
-    if pattern.contains('*') { Pattern::new(pattern) } else { Pattern::new(&format!("*{pattern}*")) }
+/// A pattern of the command line, made by one of [`Pattern`]'s functions: without `*` it may fit anywhere.
+pub fn loose(pattern: &str, of: fn(&str) -> Pattern) -> Pattern {
+    if pattern.contains('*') { of(pattern) } else { of(&format!("*{pattern}*")) }
 }
 
 /// The contexts at and below the roots, given by symbol, if there are any.
@@ -164,7 +164,7 @@ impl View {
         let symbols = Symbols::new(&profile);
         let threads: Vec<bool> = match &part.thread {
             Some(name) => {
-                let pattern = loose(name);
+                let pattern = loose(name, Pattern::of_text);
                 let chosen: Vec<bool> = profile.threads.iter().map(|t| pattern.matches(&t.label())).collect();
                 if !chosen.contains(&true) {
                     bail!("{file} has no thread whose name fits {name}; cprof report {file} --threads lists them");
@@ -308,7 +308,7 @@ impl View {
     pub fn rows(&self, args: &Report) -> Vec<projections::MethodRow> {
         let mut rows = projections::by_method(&self.tree, &self.symbols);
         if let Some(filter) = &args.filter {
-            let pattern = loose(filter);
+            let pattern = loose(filter, Pattern::new);
             rows.retain(|r| fits(&pattern, &self.symbols.list[r.symbol as usize]));
         }
         rows.sort_by(|a, b| {
