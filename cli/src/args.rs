@@ -205,7 +205,7 @@ pub struct Report {
     #[arg(long, conflicts_with = "tree")]
     pub threads: bool,
     /// List what was not covered, with the reasons
-    #[arg(long, conflicts_with_all = ["tree", "threads"])]
+    #[arg(long, conflicts_with_all = ["tree", "threads", "root", "thread"])]
     pub coverage: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -118,6 +118,10 @@ fn a_root_restricts_rows_and_totals() {
     let (code, message) = fails(&["report", profile.0.to_str().unwrap(), "--root", "Main.work"]);
     assert_eq!(code, 1);
     assert!(message.contains("no calls of Main.work; methods of that name: demo.Main.work"), "{message}");
+    for part in [["--thread", "worker"], ["--root", "demo.Main.work"]] {
+        let (code, message) = fails(&[&["report", profile.0.to_str().unwrap(), "--coverage"], &part[..]].concat());
+        assert!(code == 2 && message.contains("cannot be used with"), "{message}");
+    }
     let (code, message) = fails(&["report", profile.0.to_str().unwrap(), "--thread", "nobody"]);
     assert_eq!(code, 1);
     assert!(message.contains("no thread whose name fits nobody") && message.contains("--threads lists them"), "{message}");
