@@ -5,7 +5,7 @@ use crate::contexts::Word;
 use crate::jni::Jni;
 use crate::muted::Muted;
 use crate::stacks::{Frames, Stopped};
-use crate::{Agent, VIRTUAL_THREADS, contained, facts, faults, lock, memory, message, now_ms, refusals};
+use crate::{Agent, contained, facts, faults, lock, memory, message, now_ms, refusals};
 use cprof_profile::measure::measure;
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::{Pattern, counted, thousands};
@@ -191,7 +191,7 @@ impl Agent {
         faults::pass("capture");
         let current = self.jvmti.current_thread().map_err(|e| e.to_string())?;
         let muted = Muted::thread(jni, current, self.contexts, &self.arena);
-        let mut stopped = Stopped::all(self.jvmti, jni, self.feature >= VIRTUAL_THREADS, || self.arena.has_virtual_threads());
+        let mut stopped = Stopped::all(self.jvmti, jni, self.jvm.virtual_threads, || self.arena.has_virtual_threads());
         let begin = Instant::now();
         loop {
             // Not before: a class that is loaded meanwhile may run.

@@ -64,6 +64,9 @@ const ARCHIVING_ON_REQUEST: &str = "RecordDynamicDumpInfo";
 /// pairs of boxes it removes, these flags do not tell it.
 const OTHER_COMPILER: &str = "UseJVMCICompiler";
 
+/// Whether there are compilers, of type bool, and which at most, of type intx: at level 0 none.
+const COMPILERS: (&str, &str) = ("UseCompiler", "TieredStopAtLevel");
+
 /// `vmIntrinsics` names are added to this flag (a `ccstrlist`).
 const DISABLED: &str = "DisableIntrinsic";
 
@@ -136,6 +139,16 @@ pub fn other_compiler(vm: *mut JavaVM) -> Option<String> {
         )
     };
     Table::find(vm)?.is_set(OTHER_COMPILER).then(warning)
+}
+
+/// Whether the JVM compiles nothing (`-Xint`, `-XX:TieredStopAtLevel=0`).
+pub fn only_interprets(vm: *mut JavaVM) -> bool {
+    let Some(table) = Table::find(vm) else { return false };
+    let lowest = table.find_flag(COMPILERS.1).is_some_and(|(level, _)| {
+        // SAFETY: it is of type intx, of pointer size (compiler_globals.hpp).
+        unsafe { *level.cast::<isize>() == 0 }
+    });
+    lowest || !table.is_set(COMPILERS.0)
 }
 
 /// Commands to the compilers (`CompileCommand`, a line each), and the path of a file of more.
@@ -257,7 +270,8 @@ impl Table {
     }
 
     fn is_set(&self, name: &str) -> bool {
-        // SAFETY: only ARCHIVING_ON_REQUEST and OTHER_COMPILER are asked for, one byte each (globals.hpp, jvmci_globals.hpp).
+        // SAFETY: only ARCHIVING_ON_REQUEST, OTHER_COMPILER and the first of COMPILERS are asked for, one byte each (globals.hpp,
+        // jvmci_globals.hpp).
         self.find_flag(name).is_some_and(|(value, _)| unsafe { *value != 0 })
     }
 

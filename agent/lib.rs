@@ -96,7 +96,7 @@ pub(crate) struct Agent {
     pid: u32,
     /// Milliseconds since 1970.
     started: u64,
-    feature: u32,
+    jvm: runtime::Jvm,
 }
 
 static AGENT: RwLock<Option<Arc<Agent>>> = RwLock::new(None);
@@ -129,17 +129,27 @@ impl Agent {
 
     /// The classes of the runtime for this run; `None` when they do not belong to this agent.
     fn runtime_classes(&self) -> Option<Vec<(&'static str, Vec<u8>)>> {
-        runtime_classes(&self.arena, self.contexts, &self.options, self.feature)
+        runtime_classes(&self.arena, self.contexts, &self.options, self.jvm)
     }
 }
 
-fn runtime_classes(arena: &Arena, contexts: Contexts, options: &Options, feature: u32) -> Option<Vec<(&'static str, Vec<u8>)>> {
+/// A JVM of this feature release.
+fn jvm(vm: *mut JavaVM, feature: u32) -> runtime::Jvm {
+    runtime::Jvm { virtual_threads: feature >= VIRTUAL_THREADS, only_interprets: flags::only_interprets(vm) }
+}
+
+fn runtime_classes(
+    arena: &Arena,
+    contexts: Contexts,
+    options: &Options,
+    jvm: runtime::Jvm,
+) -> Option<Vec<(&'static str, Vec<u8>)>> {
     let slots = match contexts {
         Contexts::Fields { .. } => None,
         Contexts::Slots(slots) => Some(slots.base()),
     };
     let place = runtime::Place { arena: (arena.base(), arena.end()), origin: contexts.origin(), slots };
-    runtime::classes(place, options, feature >= VIRTUAL_THREADS)
+    runtime::classes(place, options, jvm)
 }
 
 /// Tells the user something, in one line: on stderr, or in the answer to whoever attached the agent.
@@ -287,7 +297,8 @@ fn begin(
 ) -> Result<(), String> {
     let (arena, log) = (Arc::new(arena), Arc::new(log));
     let contexts = Contexts::Fields { origin: arena.base() };
-    if runtime_classes(&arena, contexts, &options, feature).is_none() {
+    let jvm = jvm(vm, feature);
+    if runtime_classes(&arena, contexts, &options, jvm).is_none() {
         return Err(FOREIGN.to_owned());
     }
     log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
@@ -314,7 +325,7 @@ fn begin(
         classes,
         pid,
         started,
-        feature,
+        jvm,
     });
     Agent::set(Some(agent.clone()));
     hooks::enable(jvmti)?;

@@ -65,6 +65,15 @@ pub struct Place {
     pub slots: Option<u64>,
 }
 
+/// What matters of the JVM.
+#[derive(Debug, Clone, Copy)]
+pub struct Jvm {
+    /// It has virtual threads.
+    pub virtual_threads: bool,
+    /// It compiles nothing.
+    pub only_interprets: bool,
+}
+
 /// Whether a class is one of these.
 pub fn is_own(class: &str) -> bool {
     FULL.iter().any(|&(name, _)| name == class)
@@ -72,7 +81,7 @@ pub fn is_own(class: &str) -> bool {
 
 /// The classes for a run, by internal name. `None` if a placeholder is missing: the classes were not built from
 /// the source that belongs to this agent.
-pub fn classes(place: Place, options: &Options, virtual_threads: bool) -> Option<Vec<(&'static str, Vec<u8>)>> {
+pub fn classes(place: Place, options: &Options, jvm: Jvm) -> Option<Vec<(&'static str, Vec<u8>)>> {
     let switch = |on: bool| 1 + u32::from(on);
     let base = place.arena.0;
     let longs = [
@@ -88,7 +97,7 @@ pub fn classes(place: Place, options: &Options, virtual_threads: bool) -> Option
         (FOLD, switch(options.fold)),
         (ROOTS, switch(!options.roots.is_empty())),
         (MAX_NODES, switch(options.max_nodes != 0)),
-        (VIRTUAL, switch(virtual_threads)),
+        (VIRTUAL, switch(jvm.virtual_threads)),
         (DEPTH, options.depth),
         (CACHES, simulation(&options.caches)),
         (BLOCK_SIZE, options.caches.first().map_or(1, |cache| cache.block_size().max(1))),
@@ -105,12 +114,17 @@ pub fn classes(place: Place, options: &Options, virtual_threads: bool) -> Option
         replace(&mut classes, 3, &old.to_be_bytes(), &new.to_be_bytes())?;
     }
     let (_, woven_calls) = &mut classes[0];
-    demand(woven_calls, "missed")?;
+    demand(woven_calls, "missed", FromCode::MaxStack)?;
+    if jvm.only_interprets {
+        // It makes sure of no frames but those it makes, of `missed` none where a context is there already, and of a frame's locals
+        // only (templateInterpreterGenerator_x86.cpp, `generate_stack_overflow_check`).
+        demand(woven_calls, "current", FromCode::MaxLocals)?;
+    }
     Some(classes.into())
 }
 
-/// Slots of the operand stack that entering a method asks for, and does not use: a page's, as HotSpot's compiled code asks for no
-/// less in advance (assembler.cpp, `generate_stack_overflow_check`).
+/// Slots that entering a method asks for, and does not use: a page's, as HotSpot's compiled code asks for no less in advance
+/// (assembler.cpp, `generate_stack_overflow_check`).
 const DEMANDED: u16 = 520;
 
 /// Makes a method's frame large: one that is inlined into all that count calls. Where that fits, there is room later for what is
@@ -118,13 +132,19 @@ const DEMANDED: u16 = 520;
 /// called seldom, and without room for them the program's own handler would not run at the end of a stack. Compiled code asks
 /// once for what the interpreter's frames would need at any of its calls (HotSpot: `bang_size_in_bytes`,
 /// `JVMState::interpreter_frame_size`).
-fn demand(class: &mut [u8], name: &str) -> Option<()> {
+fn demand(class: &mut [u8], name: &str, slots: FromCode) -> Option<()> {
     let parsed = ClassFile::parse(class).ok()?;
     let method = parsed.methods.iter().find(|method| method.name == name.as_bytes())?;
-    // Before the code (JVMS §4.7.3): max_stack, max_locals, code_length.
-    let max_stack = parsed.code(method).ok()??.at.checked_sub(8)?;
-    class[max_stack..max_stack + 2].copy_from_slice(&DEMANDED.to_be_bytes());
+    let at = parsed.code(method).ok()??.at.checked_sub(slots as usize)?;
+    class[at..at + 2].copy_from_slice(&DEMANDED.to_be_bytes());
     Some(())
+}
+
+/// How far before a method's code its slots stand (JVMS §4.7.3: max_stack, max_locals, code_length).
+#[derive(Clone, Copy)]
+enum FromCode {
+    MaxStack = 8,
+    MaxLocals = 6,
 }
 
 /// Replaces a constant in all classes that have it; `None` if none has.
@@ -153,9 +173,10 @@ mod tests {
     #[test]
     fn every_placeholder_is_replaced() {
         let options = Options::parse("depth=7").unwrap();
+        let jvm = Jvm { virtual_threads: true, only_interprets: true };
         for (slots, templates) in [(None, SIMPLE), (Some(0x7e00_0000_0000), FULL)] {
             let place = Place { arena: (0x7f00_0000_0000, 0x7f01_0000_0000), origin: 0x7f00_0000_0000, slots };
-            for ((name, class), (_, template)) in classes(place, &options, true).unwrap().iter().zip(templates) {
+            for ((name, class), (_, template)) in classes(place, &options, jvm).unwrap().iter().zip(templates) {
                 assert_eq!(class.len(), template.len());
                 assert!(!class.windows(7).any(|w| w == &BASE.to_be_bytes()[..7]), "{name}");
                 assert!(!class.windows(3).any(|w| w == &SITES.to_be_bytes()[..3]), "{name}");

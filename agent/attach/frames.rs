@@ -1,10 +1,10 @@
 //! What is on the threads' stacks when the agent comes and goes.
 
+use crate::Agent;
 use crate::jni::Jni;
 use crate::jvmti::{FrameInfo, MethodId, class_name};
 use crate::runtime;
 use crate::stacks::Stopped;
-use crate::{Agent, VIRTUAL_THREADS};
 use cprof_instrument::ENTRY_LENGTH;
 use std::collections::{HashMap, HashSet};
 use std::thread;
@@ -60,7 +60,7 @@ pub struct Before {
 pub fn before(agent: &Agent, jni: Jni) -> Before {
     let begin = Instant::now();
     let mut methods = HashSet::new();
-    let stopped = Stopped::all(agent.jvmti, jni, agent.feature >= VIRTUAL_THREADS, || true);
+    let stopped = Stopped::all(agent.jvmti, jni, agent.jvm.virtual_threads, || true);
     for frame in stopped.threads().iter().flat_map(|&thread| agent.jvmti.stack(thread).unwrap_or_default()) {
         if !methods.contains(&frame.method) && agent.jvmti.is_obsolete(frame.method) {
             methods.insert(frame.method);
@@ -116,7 +116,7 @@ pub fn patiently(mut done: bool, mut ask: impl FnMut() -> bool) -> bool {
 fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
     let jvmti = agent.jvmti;
     let begin = Instant::now();
-    let stopped = Stopped::all(jvmti, jni, agent.feature >= VIRTUAL_THREADS, || true);
+    let stopped = Stopped::all(jvmti, jni, agent.jvm.virtual_threads, || true);
     // What cannot be looked at may be anywhere. That all threads stand still (a debugger may keep that to itself) is not needed:
     // counting is off, and what a thread was seen outside of it does not come to again.
     let mut remains = Remains {

@@ -156,7 +156,8 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         arena.prepare();
         arena.expose();
         slots.begin(arena.base());
-        let classes = crate::runtime_classes(&arena, contexts, &options, feature).ok_or(crate::FOREIGN)?;
+        let jvm = crate::jvm(vm, feature);
+        let classes = crate::runtime_classes(&arena, contexts, &options, jvm).ok_or(crate::FOREIGN)?;
         let runtime = runtime_classes::install(jvmti, jni, &classes)?;
         let library = own_path().ok_or("the path of libcprof.so cannot be found out")?;
         let library = jni.new_string(&library).ok_or("no memory for a string in this JVM")?;
@@ -200,7 +201,7 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
             classes,
             pid,
             started,
-            feature,
+            jvm,
         }))
     });
     if let (Err(_), Some(directory)) = (&prepared, &directory) {

@@ -12,15 +12,22 @@ class Held {
         }
     }
 
+    /** So that what is called for has another place on the stack each time. */
+    static void below(int frames, long other) {
+        if (frames > 0) {
+            below(frames - 1, other);
+            return;
+        }
+        try {
+            down(0);
+        } catch (StackOverflowError e) {
+            // The next begins anew.
+        }
+    }
+
     public static void main(String[] arguments) throws InterruptedException {
         Thread thread = new Thread(null, () -> {
-            for (int i = 0; i < 8; i++) {
-                try {
-                    down(0);
-                } catch (StackOverflowError e) {
-                    // The next begins anew.
-                }
-            }
+            for (int i = 0; i < 24; i++) below(i, 0);
         }, "deep", 400 * 1024);
         thread.start();
         thread.join();

@@ -31,8 +31,11 @@ fn what_the_deepest_frame_catches_is_counted() {
 fn every_finally_block_runs_and_every_exit_is_counted() {
     run::on_every_jdk(|bench| {
         // With C2 alone, what is called for exceptions stays in the interpreter longest.
-        for mode in ["-XX:-TieredCompilation", "-XX:TieredStopAtLevel=1", "-XX:+TieredCompilation"] {
-            for options in ["", "depth=20,", "sites=on,", "cache=4k/16,"] {
+        for mode in
+            ["-XX:-TieredCompilation", "-XX:TieredStopAtLevel=1", "-XX:+TieredCompilation", "-Xint", "-XX:TieredStopAtLevel=0"]
+        {
+            // With some of them, contexts where the stack ends are there already.
+            for options in ["", "depth=20,", "root=Held.down,", "max-nodes=2000,", "sites=on,", "cache=4k/16,"] {
                 let context = format!("JDK {}, {mode}, {options}", bench.jdk.feature);
                 let out = build::fresh(&format!("held-{}", bench.jdk.feature)).join("held.cprof");
                 let mut java = bench.jdk.command("java");
