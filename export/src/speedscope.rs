@@ -27,9 +27,11 @@ pub fn write(source: &Source, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":")?;
     serde_json::to_writer(&mut *out, concat!("cprof ", env!("CARGO_PKG_VERSION")))?;
     write!(out, ",\n\"name\":{},\n", json!(source.title()))?;
-    // The one that opens first.
+    // What opens first: the thread that has executed most.
     let first = sheet.metrics.iter().position(|m| m.name == "bytecodes").unwrap_or(0);
-    write!(out, "\"activeProfileIndex\":{},\n\"shared\":{{\"frames\":[", first * sheet.tree.threads.len())?;
+    let sums = thread_sums(source, &sheet.metrics[first]);
+    let largest = (0..sums.len()).rev().max_by_key(|&thread| sums[thread]).unwrap_or(0);
+    write!(out, "\"activeProfileIndex\":{},\n\"shared\":{{\"frames\":[", first * sheet.tree.threads.len() + largest)?;
     for frame in 0..=sheet.symbols.list.len() as u32 {
         out.write_all(if frame == 0 { b"\n" } else { b",\n" })?;
         let place = source.places.of(Frame(frame));

@@ -97,6 +97,22 @@ fn collapsed_has_every_context() {
 }
 
 #[test]
+fn speedscope_opens_the_thread_that_has_executed_most() {
+    for (bytecodes, largest) in [([5, 9], "b"), ([9, 5], "a"), ([5, 5], "a")] {
+        let mut made = Made::new(&[("A", "m", "()V")]);
+        for (name, bytecodes) in ["a", "b"].into_iter().zip(bytecodes) {
+            let root = made.thread(name);
+            made.context(0, root, None, [1, 0, bytecodes]);
+        }
+        made.test(|source, _, _| {
+            let file: Value = serde_json::from_slice(&written(|out| speedscope::write(source, out))).unwrap();
+            let opened = &file["profiles"][file["activeProfileIndex"].as_u64().unwrap() as usize]["name"];
+            assert_eq!(opened.as_str().unwrap(), format!("{largest}: bytecodes"));
+        });
+    }
+}
+
+#[test]
 fn speedscope_has_every_context() {
     hostile().test(|source, metrics, expected| {
         let file: Value = serde_json::from_slice(&written(|out| speedscope::write(source, out))).unwrap();

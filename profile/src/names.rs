@@ -8,8 +8,9 @@ pub fn dotted(internal: &str) -> String {
 }
 
 /// A dotted class name without what the JVM numbers as it goes: addresses and counters of lambdas, LambdaForms and
-/// other hidden classes, and of reflection's generated accessors (JDK 17). Names of ordinary classes stay.
-pub fn stable(internal: &str, hidden: bool) -> String {
+/// other hidden classes, and of reflection's generated accessors (JDK 17). Names of ordinary classes stay. Where nobody knows whether a
+/// class is `hidden`, an address in its name says so.
+pub fn stable(internal: &str, mut hidden: bool) -> String {
     let mut name: &str = internal;
     // A hidden class is named <class file's name>/<suffix>, the suffix an address (JVMS has no rule; HotSpot 15 and later);
     // inside the class file it may be `+0x…` or `.0x…`.
@@ -18,15 +19,19 @@ pub fn stable(internal: &str, hidden: bool) -> String {
             && name[at + 3..].bytes().all(|b| b.is_ascii_hexdigit())
         {
             name = &name[..at];
+            hidden = true;
         }
     }
     let without_digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
     if without_digits.len() < name.len() {
-        const RUNNING: [&str; 3] =
-            ["GeneratedMethodAccessor", "GeneratedConstructorAccessor", "GeneratedSerializationConstructorAccessor"];
-        if without_digits.ends_with("$$Lambda$") || (hidden && without_digits.ends_with('$')) {
+        const RUNNING: [&str; 3] = [
+            "jdk/internal/reflect/GeneratedMethodAccessor",
+            "jdk/internal/reflect/GeneratedConstructorAccessor",
+            "jdk/internal/reflect/GeneratedSerializationConstructorAccessor",
+        ];
+        if hidden && without_digits.ends_with('$') {
             name = &without_digits[..without_digits.len() - 1];
-        } else if RUNNING.iter().any(|r| without_digits.ends_with(r)) {
+        } else if RUNNING.contains(&without_digits) {
             name = without_digits;
         }
     }
@@ -162,6 +167,7 @@ mod tests {
         assert_eq!(stable("Main$$Lambda/0x00007f3a1c000a00", true), "Main$$Lambda");
         assert_eq!(stable("a/Main$$Lambda+0x00007f3a1c000a00", true), "a.Main$$Lambda");
         assert_eq!(stable("Main$$Lambda$14", true), "Main$$Lambda");
+        assert_eq!(stable("Main$$Lambda$14/0x0000000800c03000", false), "Main$$Lambda");
         assert_eq!(stable("java/lang/invoke/LambdaForm$MH/0x0000000800c00800", true), "java.lang.invoke.LambdaForm$MH");
         assert_eq!(stable("java/lang/invoke/LambdaForm$DMH$7", true), "java.lang.invoke.LambdaForm$DMH");
         assert_eq!(
@@ -172,7 +178,10 @@ mod tests {
 
     #[test]
     fn ordinary_classes_keep_theirs() {
-        for name in ["Main$1", "a/B$2$C3", "V8", "x/0xCAFE/Y", "jdk/proxy1/$Proxy4"] {
+        // The last two are as Retrolambda and as a program of its own might have them.
+        for name in
+            ["Main$1", "a/B$2$C3", "V8", "x/0xCAFE/Y", "jdk/proxy1/$Proxy4", "a/B$$Lambda$1", "a/GeneratedMethodAccessor7"]
+        {
             assert_eq!(stable(name, false), dotted(name));
         }
     }
