@@ -3,7 +3,7 @@
 use crate::args::{Evaluating, Part, Processors};
 use crate::output;
 use crate::progress::Progress;
-use crate::report::processor::{chosen_cache, model, model_of_option};
+use crate::report::processor::{chosen_cache, model_of_option, model_of_recording};
 use crate::report::view::{Counted, Measured, Shape, View};
 use crate::style::Style;
 use crate::usage::Usage;
@@ -118,7 +118,7 @@ fn models(profile: &Profile, on: &Processors) -> Result<Vec<Model>> {
     let recorded = Some(&profile.run.target).filter(|name| on.target.is_empty() && !name.is_empty());
     let named = on.target.iter().map(|name| model_of_option(name, &on.how.set));
     let mut models: Vec<Model> = Vec::new();
-    for model in named.chain(recorded.map(|name| model(name, &on.how.set))) {
+    for model in named.chain(recorded.map(|name| model_of_recording(name, &on.how.set))) {
         let model = model?;
         match models.iter().find(|other| other.name() == model.name()) {
             None => models.push(model),

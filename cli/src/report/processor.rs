@@ -3,30 +3,48 @@
 use super::view::{Evaluated, share};
 use crate::args::OnTarget;
 use crate::usage::Usage;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{Metrics, NotSimulated, Outcomes, evaluate};
 use cprof_profile::measure::Measures;
 use cprof_profile::model::Profile;
 use cprof_profile::natives::NativeCalls;
-use cprof_profile::target::{CycleEstimator, Library, Model};
+use cprof_profile::target::{CycleEstimator, Library, Model, TargetError};
 use serde::Serialize;
 use std::collections::HashSet;
+use std::fs;
 
 /// The model that `--target` names, with its parameters set.
 pub fn model_of_option(name: &str, set: &[(String, i64)]) -> Result<Model> {
     // What is wrong with a file is no matter of options.
-    let is_of_file = || Library.is_named(name) && Library.load(name).is_err();
-    model(name, set).map_err(|e| if is_of_file() { e } else { Usage(e.to_string()).into() })
+    let wrong = |e: TargetError| if Library.is_named(name) { e.into() } else { anyhow::Error::from(Usage(e.to_string())) };
+    with_options(Library.load(name).map_err(wrong)?, set)
 }
 
-/// A model with the parameters that the options set.
+/// The model that a recording names, with the parameters that the options set.
+pub fn model_of_recording(name: &str, set: &[(String, i64)]) -> Result<Model> {
+    let way_out = || format!("the recording names the processor {name}; --target chooses another, --target bytecodes none");
+    // Whoever sent the profile chose the name: a pipe would be waited for.
+    if Library.is_file(name) && fs::metadata(name).is_ok_and(|named| !named.is_file()) {
+        return Err(anyhow!("{name} is no file")).with_context(way_out);
+    }
+    with_options(Library.load(name).with_context(way_out)?, set)
+}
+
+fn with_options(model: Model, set: &[(String, i64)]) -> Result<Model> {
+    with(model, set).map_err(|e| Usage(e.to_string()).into())
+}
+
+/// A model that another file names, with the parameters that it sets.
 pub fn model(name: &str, set: &[(String, i64)]) -> Result<Model> {
+    with(Library.load(name)?, set)
+}
+
+fn with(mut model: Model, set: &[(String, i64)]) -> Result<Model> {
     let mut names = HashSet::new();
     if let Some((twice, _)) = set.iter().find(|(parameter, _)| !names.insert(parameter)) {
         bail!(Usage(format!("--set gives {twice} a value more than once; give it one")));
     }
-    let mut model = Library.load(name)?;
     model.set(set.iter().map(|(name, value)| (name.as_str(), *value)))?;
     Ok(model)
 }
@@ -41,9 +59,7 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
     };
     let model = match &args.target {
         Some(name) => model_of_option(name, &args.how.set),
-        None => model(name, &args.how.set).with_context(|| {
-            format!("the recording names the processor {name}; --target chooses another, --target bytecodes none")
-        }),
+        None => model_of_recording(name, &args.how.set),
     }?;
     let own = chosen_cache(profile, &model);
     // Who recorded for a processor with other caches than its own wants to see those.

@@ -236,3 +236,28 @@ fn targets() {
     assert!(fails(&["targets", "check", "/dev/zero"]).contains("cannot read the target model /dev/zero: it has more than 4 MB"));
     assert!(fails(&["targets", "show", "none"]).contains("there is no target \"none\""));
 }
+
+#[test]
+fn a_wrong_parameter_is_a_wrong_option_whoever_names_the_processor() {
+    let profile = Profile::recorded_for("wrong-parameter", "jop", &["4k/16"]);
+    for command in ["report", "export --format json -o -", "annotate demo.Main", "html -o -"] {
+        let mut words = command.split(' ');
+        let mut arguments = vec![words.next().unwrap(), profile.path()];
+        arguments.extend(words);
+        arguments.extend(["--set", "foo=3"]);
+        let output = Command::new(env!("CARGO_BIN_EXE_cprof")).args(&arguments).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{command}: {message}");
+        assert!(message.contains("foo") && !message.contains("recording names"), "{command}: {message}");
+    }
+}
+
+#[test]
+fn a_recorded_processor_that_is_no_file_is_not_waited_for() {
+    let pipe = std::env::temp_dir().join(format!("cprof-model-{}.toml", std::process::id()));
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let profile = Profile::recorded_for("pipe", pipe.to_str().unwrap(), &[]);
+    let message = fails(&["report", profile.path()]);
+    std::fs::remove_file(&pipe).unwrap();
+    assert!(message.contains("is no file") && message.contains("--target chooses another"), "{message}");
+}
