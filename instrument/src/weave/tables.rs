@@ -15,7 +15,7 @@ pub(super) struct Moved<'m> {
 
 impl Moved<'_> {
     /// The instruction at, or the nearest one before, a bytecode index; none where that is outside of the code. (Some optimisers
-    /// leave debug tables that point into instructions; the JVM only asks that they stay within the code.)
+    /// leave debug tables that point into instructions.)
     fn whole(&self, bci: u16) -> Option<usize> {
         let marks = &self.graph.marks;
         let bci = bci as usize;
@@ -25,13 +25,28 @@ impl Moved<'_> {
         marks.get(..=bci).map(|upto| upto.iter().rposition(|m| m & mark::START != 0).unwrap_or(0))
     }
 
-    /// Where a line or variable begins; what begins with the method begins with its entry sequence.
+    /// Where a line or variable begins; what begins with the method begins with its entry sequence, what begins behind its code
+    /// behind the new one.
     fn begin(&self, bci: u16) -> Option<u16> {
-        if bci == 0 { Some(0) } else { self.whole(bci).map(|at| self.body.arrival[at] as u16) }
+        let at = self.whole(bci)?;
+        let new = match at {
+            0 if bci == 0 => 0,
+            _ if at < bci.into() => self.within(at),
+            _ if at + 1 == self.graph.marks.len() => self.body.out.len(),
+            _ => self.body.arrival[at] as usize,
+        };
+        u16::try_from(new).ok()
     }
 
     fn end(&self, bci: u16) -> Option<u16> {
-        self.whole(bci).map(|at| self.body.behind[at] as u16)
+        let at = self.whole(bci)?;
+        Some(if at < bci.into() { self.within(at) as u16 } else { self.body.behind[at] as u16 })
+    }
+
+    /// What points into an instruction does so again: it is behind this one and before the next, and where HotSpot verifies, it
+    /// refuses such variables (verifier.cpp, `verify_local_variable_table`).
+    fn within(&self, at: usize) -> usize {
+        self.body.instruction[at] as usize + 1
     }
 
     fn range(&self, start: u16, length: u16) -> Option<[u8; 4]> {

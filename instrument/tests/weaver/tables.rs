@@ -289,6 +289,47 @@ fn type_annotations_that_lead_nowhere_stay_as_they_are() {
     assert_eq!(table("RuntimeInvisibleTypeAnnotations"), unknown);
 }
 
+/// As some optimisers leave them. Of a line, the instruction before is not; variables there are the JVM's to refuse.
+#[test]
+fn what_points_into_an_instruction_or_behind_the_code_does_so_afterwards() {
+    let mut class = Class::new(49, "T", "S");
+    let mut code = AssembledCode::new(2, 3);
+    let run = class.pool.method("E", "run", "()V");
+    // 0: E.run(), 3: 300, 6: local 2 = it, 7: return
+    code.put_u2(184, run).put(&[17, 1, 44, 61, 177]);
+    let ends = [0, 3, 4, 5, 6, 7, 8];
+    let variables = ends.map(|start: u8| [0, start, 0, 8 - start, 0, 1, 0, 1, 0, 2]).concat();
+    let lengths = ends.map(|end: u8| [0, 0, 0, end, 0, 1, 0, 1, 0, 2]).concat();
+    let lines = ends.map(|start: u8| [0, start, 0, 9]).concat();
+    code.attributes.push(("LocalVariableTable", [&[0, 2 * ends.len() as u8][..], &variables, &lengths].concat()));
+    code.attributes.push(("LineNumberTable", [&[0, ends.len() as u8][..], &lines].concat()));
+    class.method(8, "m", "(II)V", &code).expect("it fits");
+    let options = Options { level: Level::Precise, sites: false, caches: false, inherited_calls: false, maps: true };
+    let woven = Weaver::new().weave(&class.finish(), &options, &mut Everything(15)).expect("a good class").expect("a method");
+    let class = ClassFile::parse(&woven.bytes).expect("good");
+    let code = class.code(&class.methods[0]).expect("readable").expect("code");
+    let table = |wanted: &str| {
+        let named = |name: u16| class.pool.utf8(name) == Ok(wanted.as_bytes());
+        code.attributes().find(|&(name, ..)| named(name)).map(|(.., content)| content).expect("it is still there")
+    };
+    let starts: Vec<u32> = Instructions::new(code.bytes, 0).map(|i| i.expect("good").bci).collect();
+    let at = |bci: u32| woven.methods[0].map.iter().find(|i| i.bci == bci).expect("an instruction").at;
+    // Positions of an instruction, in it, behind the code.
+    let is_like = |new: u32, old: u8| match old {
+        4 | 5 => at(3) < new && new < at(6) && !starts.contains(&new),
+        8 => new as usize == code.bytes.len(),
+        _ => starts.contains(&new),
+    };
+    let (variables, lines) = (table("LocalVariableTable"), table("LineNumberTable"));
+    for (i, old) in ends.into_iter().enumerate() {
+        for new in [u2(variables, 2 + 10 * i), u2(lines, 2 + 4 * i)] {
+            assert!(is_like(new.into(), old), "{old} begins at {new}");
+        }
+        let end = u2(variables, 4 + 10 * (ends.len() + i)).into();
+        assert!(old == 8 || is_like(end, old), "{old} ends at {end}");
+    }
+}
+
 /// What HotSpot calls a local that a load at `bci` names, if it has no other way to call it (bytecodeUtils.cpp,
 /// `print_local_var`).
 fn called(class: &ClassFile<'_>, table: Option<&[u8]>, slot: usize, bci: usize) -> String {
