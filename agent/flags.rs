@@ -64,8 +64,13 @@ const ARCHIVING_ON_REQUEST: &str = "RecordDynamicDumpInfo";
 /// pairs of boxes it removes, these flags do not tell it.
 const OTHER_COMPILER: &str = "UseJVMCICompiler";
 
-/// Whether there are compilers, of type bool, and which at most, of type intx: at level 0 none.
-const COMPILERS: (&str, &str) = ("UseCompiler", "TieredStopAtLevel");
+/// Whether there are compilers; a flag of type bool.
+const COMPILERS: &str = "UseCompiler";
+/// Which of them at most; at level 0 none.
+const HIGHEST_LEVEL: &str = "TieredStopAtLevel";
+/// How much later than by itself the JVM compiles; and how much later is late.
+const SCALING: &str = "CompileThresholdScaling";
+const LATE: f64 = 10.0;
 
 /// `vmIntrinsics` names are added to this flag (a `ccstrlist`).
 const DISABLED: &str = "DisableIntrinsic";
@@ -141,14 +146,23 @@ pub fn other_compiler(vm: *mut JavaVM) -> Option<String> {
     Table::find(vm)?.is_set(OTHER_COMPILER).then(warning)
 }
 
-/// Whether the JVM compiles nothing (`-Xint`, `-XX:TieredStopAtLevel=0`).
-pub fn only_interprets(vm: *mut JavaVM) -> bool {
+/// Whether the JVM compiles nothing (`-Xint`, `-XX:TieredStopAtLevel=0`), or not what woven code calls, or late.
+pub fn interprets(vm: *mut JavaVM) -> bool {
     let Some(table) = Table::find(vm) else { return false };
-    let lowest = table.find_flag(COMPILERS.1).is_some_and(|(level, _)| {
-        // SAFETY: it is of type intx, of pointer size (compiler_globals.hpp).
-        unsafe { *level.cast::<isize>() == 0 }
-    });
-    lowest || !table.is_set(COMPILERS.0)
+    // SAFETY: they are of the types intx, of pointer size, and double (compiler_globals.hpp).
+    let (level, scaling) = unsafe {
+        (
+            table.find_flag(HIGHEST_LEVEL).map(|(at, _)| *at.cast::<isize>()),
+            table.find_flag(SCALING).map(|(at, _)| *at.cast::<f64>()),
+        )
+    };
+    let chooses = |command: String| ["only", "exclude"].iter().any(|word| command.to_lowercase().contains(word));
+    !table.is_set(COMPILERS)
+        || level == Some(0)
+        || scaling.is_some_and(|scaling| scaling > LATE)
+        || table.text("CompileOnly").is_some_and(|methods| !methods.is_empty())
+        || table.text("CompileCommand").is_some_and(chooses)
+        || table.text("CompileCommandFile").is_some()
 }
 
 /// Commands to the compilers (`CompileCommand`, a line each), and the path of a file of more.
@@ -261,8 +275,8 @@ impl Table {
     /// The value of a flag of type ccstr or ccstrlist, which may have none.
     fn text(&self, name: &str) -> Option<String> {
         let (value, _) = self.find_flag(name)?;
-        // SAFETY: only ARCHIVING's flags and those of compilers' commands are asked for, each a pointer to a terminated string or
-        // null (globals.hpp, compiler_globals.hpp, cds_globals.hpp).
+        // SAFETY: only ARCHIVING's flags, CompileOnly and those of compilers' commands are asked for, each a pointer to a
+        // terminated string or null (globals.hpp, compiler_globals.hpp, cds_globals.hpp).
         unsafe {
             let text = *value.cast::<*const c_char>();
             (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
@@ -270,7 +284,7 @@ impl Table {
     }
 
     fn is_set(&self, name: &str) -> bool {
-        // SAFETY: only ARCHIVING_ON_REQUEST, OTHER_COMPILER and the first of COMPILERS are asked for, one byte each (globals.hpp,
+        // SAFETY: only ARCHIVING_ON_REQUEST, OTHER_COMPILER and COMPILERS are asked for, one byte each (globals.hpp,
         // jvmci_globals.hpp).
         self.find_flag(name).is_some_and(|(value, _)| unsafe { *value != 0 })
     }

@@ -135,7 +135,7 @@ impl Agent {
 
 /// A JVM of this feature release.
 fn jvm(vm: *mut JavaVM, feature: u32) -> runtime::Jvm {
-    runtime::Jvm { virtual_threads: feature >= VIRTUAL_THREADS, only_interprets: flags::only_interprets(vm) }
+    runtime::Jvm { virtual_threads: feature >= VIRTUAL_THREADS, interprets: flags::interprets(vm) }
 }
 
 fn runtime_classes(

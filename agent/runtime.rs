@@ -70,8 +70,8 @@ pub struct Place {
 pub struct Jvm {
     /// It has virtual threads.
     pub virtual_threads: bool,
-    /// It compiles nothing.
-    pub only_interprets: bool,
+    /// It compiles nothing, or perhaps not these classes.
+    pub interprets: bool,
 }
 
 /// Whether a class is one of these.
@@ -115,8 +115,8 @@ pub fn classes(place: Place, options: &Options, jvm: Jvm) -> Option<Vec<(&'stati
     }
     let (_, woven_calls) = &mut classes[0];
     demand(woven_calls, "missed", FromCode::MaxStack)?;
-    if jvm.only_interprets {
-        // It makes sure of no frames but those it makes, of `missed` none where a context is there already, and of a frame's locals
+    if jvm.interprets {
+        // The interpreter makes sure of no frames but those it makes, of `missed` none where a context is there already, and of a frame's locals
         // only (templateInterpreterGenerator_x86.cpp, `generate_stack_overflow_check`).
         demand(woven_calls, "current", FromCode::MaxLocals)?;
     }
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn every_placeholder_is_replaced() {
         let options = Options::parse("depth=7").unwrap();
-        let jvm = Jvm { virtual_threads: true, only_interprets: true };
+        let jvm = Jvm { virtual_threads: true, interprets: true };
         for (slots, templates) in [(None, SIMPLE), (Some(0x7e00_0000_0000), FULL)] {
             let place = Place { arena: (0x7f00_0000_0000, 0x7f01_0000_0000), origin: 0x7f00_0000_0000, slots };
             for ((name, class), (_, template)) in classes(place, &options, jvm).unwrap().iter().zip(templates) {

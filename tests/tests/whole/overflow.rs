@@ -30,10 +30,16 @@ fn what_the_deepest_frame_catches_is_counted() {
 #[test]
 fn every_finally_block_runs_and_every_exit_is_counted() {
     run::on_every_jdk(|bench| {
-        // With C2 alone, what is called for exceptions stays in the interpreter longest.
-        for mode in
-            ["-XX:-TieredCompilation", "-XX:TieredStopAtLevel=1", "-XX:+TieredCompilation", "-Xint", "-XX:TieredStopAtLevel=0"]
-        {
+        // With C2 alone, what is called for exceptions stays in the interpreter longest; in the last three all does.
+        const MODES: [&str; 6] = [
+            "-XX:-TieredCompilation",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+TieredCompilation",
+            "-Xint",
+            "-XX:TieredStopAtLevel=0",
+            "-XX:CompileThresholdScaling=1000",
+        ];
+        for mode in MODES {
             // With some of them, contexts where the stack ends are there already.
             for options in ["", "depth=20,", "root=Held.down,", "max-nodes=2000,", "sites=on,", "cache=4k/16,"] {
                 let context = format!("JDK {}, {mode}, {options}", bench.jdk.feature);
