@@ -196,8 +196,8 @@ mod tests {
 
     #[test]
     fn variables_are_those_it_began_with() {
-        let found = told_of(Command::new("cat").env("CPROF_A", "x=y z").env("CPROF_AB", ""), |process| {
-            ["CPROF_A", "CPROF_AB", "CPROF", "CPROF_ABC"].map(|name| process.variable(name))
+        let found = told_of(Command::new("cat").env("A_VARIABLE", "x=y z").env("A_VARIABLE_2", ""), |process| {
+            ["A_VARIABLE", "A_VARIABLE_2", "A_VAR", "A_VARIABLE_23"].map(|name| process.variable(name))
         });
         assert_eq!(found, [Some("x=y z".to_owned()), Some(String::new()), None, None]);
     }
