@@ -78,13 +78,16 @@ class Flame {
   arrange() {
     if (!this.graph || this.holder.clientWidth === 0) return;
     const width = this.holder.clientWidth;
-    const { rows, narrow } = layout(this.graph, this.zoomed, width);
+    const { rows, narrow, further } = layout(this.graph, this.zoomed, width);
     this.rows = rows;
     const height = Math.max(rows.length * FRAME, this.holder.clientHeight);
     byId('graph-height').style.height = `${height}px`;
     byId('zoom-out').disabled = this.zoomed === 0;
     const part = share(narrow.cost, this.graph.value(this.zoomed));
-    byId('pruned').textContent = narrow.frames === 0 ? '' : `${thousands(narrow.frames)} frames are too narrow to tell apart (grey); with all below them ${part} of the cost. Zoom in to see them.`;
+    const pruned = [];
+    if (narrow.frames > 0) pruned.push(`${thousands(narrow.frames)} frames are too narrow to tell apart (grey); with all below them ${part} of the cost. Zoom in to see them.`);
+    if (further) pruned.push(`Callers more than ${this.graph.levels} levels up are not shown; zoom in to see them.`);
+    byId('pruned').textContent = pruned.join(' ');
     this.draw();
   }
 

@@ -5,6 +5,8 @@ const NARROW = 1;
 
 /** Top-down: contexts as they are. */
 class Downwards {
+  levels = Infinity;
+
   constructor(view, side) {
     this.model = view.model;
     this.after = view.total;
@@ -27,6 +29,9 @@ class Downwards {
 
 /** Upside down: methods and their callers. */
 class Upwards {
+  /** Every level costs a look at all contexts that reach it: of deep recursion no more are made at a time. */
+  levels = 200;
+
   constructor(view, side) {
     this.tree = new CallerTree(view.model, view.own, view.ownBefore || null);
     this.values = side === 'before' ? this.tree.valueBefore : this.tree.value;
@@ -47,11 +52,12 @@ class Upwards {
 
 /**
  * Frames of the part below a node, in rows by depth: {node, x, width}, x and width in pixels; node -1 is for narrow neighbours
- * drawn together. Says what they are: number of frames, cost.
+ * drawn together. Says what they are: number of frames, cost; and whether there are more than `graph.levels` rows below the node.
  */
 function layout(graph, zoomed, width) {
   const rows = [];
   const narrow = { frames: 0, cost: 0 };
+  let further = false;
   const put = (depth, frame) => {
     while (rows.length <= depth) rows.push([]);
     rows[depth].push(frame);
@@ -64,10 +70,15 @@ function layout(graph, zoomed, width) {
   above.forEach((node) => put(graph.depth(node), { node, x: 0, width, above: true }));
   const scale = width / (graph.value(zoomed) || 1);
   const open = [{ node: zoomed, x: 0, depth: graph.depth(zoomed) }];
-  if (graph.value(zoomed) === 0 && zoomed !== 0) return { rows, narrow };
+  if (graph.value(zoomed) === 0 && zoomed !== 0) return { rows, narrow, further };
+  const last = graph.depth(zoomed) + graph.levels;
   while (open.length > 0) {
     const { node, x, depth } = open.pop();
     put(depth, { node, x, width: graph.value(node) * scale });
+    if (depth === last) {
+      further = true;
+      continue;
+    }
     let at = x;
     let run = null;
     for (const child of graph.children(node)) {
@@ -89,6 +100,6 @@ function layout(graph, zoomed, width) {
     }
   }
   rows.forEach((row) => row.sort((a, b) => a.x - b.x));
-  return { rows, narrow };
+  return { rows, narrow, further };
 }
 

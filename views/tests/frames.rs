@@ -7,10 +7,12 @@
 
 use cprof_profile::amounts::Amounts;
 use cprof_profile::measure::measure;
-use cprof_profile::model::Profile;
+use cprof_profile::model::{Level, Profile};
 use cprof_profile::natives::native_calls;
 use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree};
+use cprof_synthetic::Recording;
+use cprof_synthetic::classes::{ClassWriter, op};
 use cprof_views::forest::{Arranged, Forest};
 use cprof_views::svg::{self, Costs, Frames, Picture, callees, callers};
 
@@ -24,8 +26,11 @@ fn tree(profile: &Profile) -> (Symbols, Tree) {
 
 /// The demo's contexts with their own bytecodes.
 fn demo() -> (Arranged, Amounts) {
-    let profile = cprof_synthetic::demo().profile(&[]);
-    let (symbols, tree) = tree(&profile);
+    bytecodes(&cprof_synthetic::demo().profile(&[]))
+}
+
+fn bytecodes(profile: &Profile) -> (Arranged, Amounts) {
+    let (symbols, tree) = tree(profile);
     let mut forest = Forest::new(false);
     let places = forest.add(&symbols, &tree);
     let arranged = forest.arrange();
@@ -76,6 +81,32 @@ fn callers_stand_below_what_they_called() {
     assert_eq!(found, all);
     let frames = callers(&arranged, costs, 5);
     assert_eq!((frames.list.len(), frames.hidden, frames.hidden_cost), (4, 2, 7));
+}
+
+/// A method that calls itself, of two bytecodes.
+#[test]
+fn callers_of_deep_recursion_are_drawn_as_far_as_can_be_looked_at() {
+    const DEEP: u64 = 4000;
+    let mut recording = Recording::new();
+    let mut class = ClassWriter::new("A", "java/lang/Object");
+    class.method("down", "()V", 9, &[op::NOP, op::RETURN]);
+    let down = recording.class(class.finish(), false, Level::Precise)[0];
+    let tree_root = recording.arena.tree("main", 0, 1);
+    (0..DEEP).fold(tree_root, |caller, _| recording.arena.node(tree_root, caller, down, 0, &[1]));
+    let profile = recording.profile(&[]);
+    let (arranged, own) = bytecodes(&profile);
+    let frames = callers(&arranged, Costs { after: &own, before: None }, 0);
+    let levels = u64::from(svg::LEVELS);
+    assert_eq!(frames.list.len() as u64, 1 + levels);
+    // What has so many callers, and the outermost of them, which has no more.
+    let last = *frames.list.last().unwrap();
+    assert_eq!((last.depth, last.cost, last.own), (svg::LEVELS, 2 * (DEEP + 1 - levels), 2));
+    assert_eq!((frames.hidden, frames.further_cost), (0, last.cost - last.own));
+    let picture = Picture { title: "deep", about: "", metric: "bytecodes", reverse: true, min_width: 0.5 };
+    let mut out = Vec::new();
+    svg::write(&picture, &arranged, Costs { after: &own, before: None }, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.contains("callers more than 1,000 levels up, not drawn, have 75.0%"), "{}", &text[..2000]);
 }
 
 #[test]

@@ -29,7 +29,13 @@ pub struct Frames {
     pub hidden: u64,
     /// What they cost together.
     pub hidden_cost: u64,
+    /// Of callers, what those more than [`LEVELS`] up asked for: they were not looked for.
+    pub further_cost: u64,
 }
+
+/// How far up callers are looked for. Every level costs a look at all contexts that reach it: without a bound, deep recursion would
+/// cost the square of its depth.
+pub const LEVELS: u32 = 1000;
 
 /// Own costs beside the contexts of a tree.
 #[derive(Debug, Clone, Copy)]
@@ -123,7 +129,9 @@ pub fn callers(contexts: &Arranged, costs: Costs<'_>, least: u64) -> Frames {
         }
         for (frame, callers) in below {
             frames.list.push(frame);
-            if !callers.is_empty() {
+            if depth == LEVELS {
+                frames.further_cost = frames.further_cost.saturating_add(frame.cost - frame.own);
+            } else if !callers.is_empty() {
                 open.push((callers, depth + 1, frame.x));
             }
         }

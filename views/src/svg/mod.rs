@@ -2,7 +2,7 @@
 
 mod frames;
 
-pub use frames::{Costs, Frame, Frames, callees, callers};
+pub use frames::{Costs, Frame, Frames, LEVELS, callees, callers};
 
 use crate::colour;
 use crate::forest::Arranged;
@@ -106,6 +106,10 @@ fn said(picture: &Picture<'_>, contexts: &Arranged, costs: Costs<'_>, frames: &F
     if frames.hidden > 0 {
         let what = if picture.reverse { "narrower frames, with their callers," } else { "narrower contexts" };
         said.push(format!("not drawn: {} {what} with {}", thousands(frames.hidden), share(frames.hidden_cost, whole)));
+    }
+    if frames.further_cost > 0 {
+        let levels = thousands(LEVELS.into());
+        said.push(format!("callers more than {levels} levels up, not drawn, have {}", share(frames.further_cost, whole)));
     }
     said.join(" · ")
 }
