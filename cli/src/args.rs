@@ -403,7 +403,7 @@ pub enum Format {
 /// Orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Sort {
-    /// Cycles with --target, else bytecodes, of the method itself
+    /// Cycles with --target, else bytecodes: of the method itself, in a tree of the context with everything it called
     #[default]
     #[value(alias = "cycles")]
     Cost,

@@ -88,11 +88,15 @@ pub fn text(view: &View, out: &mut dyn Write, style: Style) -> Result<()> {
     Ok(())
 }
 
-/// `class,method,reason`; an empty method is the whole class.
+/// `class,method,reason`: gaps, where an empty method is the whole class, and methods too large for precise counting.
 pub fn csv(view: &View, out: &mut dyn Write) -> Result<()> {
     write!(out, "class,method,reason\r\n")?;
-    for gap in Coverage::new(view).gaps {
+    let coverage = Coverage::new(view);
+    for gap in &coverage.gaps {
         write!(out, "{},{},{}\r\n", field(&gap.class), field(gap.method.unwrap_or("")), field(gap.reason))?;
+    }
+    for m in &coverage.too_large {
+        write!(out, "{},{},{TOO_LARGE}\r\n", field(&m.class), field(&format!("{}{}", m.method, m.descriptor)))?;
     }
     Ok(())
 }

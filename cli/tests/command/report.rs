@@ -58,6 +58,8 @@ fn what_is_said_several_times_is_one_line_and_methods_too_large_are_named() {
     let hidden: Vec<&str> = coverage.lines().filter(|line| line.starts_with("demo.Hidden")).collect();
     assert_eq!(hidden, ["demo.Hidden: a hidden class that was defined before cprof came (3 times)"]);
     assert!(coverage.contains("\ndemo.Main.work(I)V: too large for precise counting\n"), "{coverage}");
+    let csv = written.report(&["--coverage", "--format", "csv"]);
+    assert!(csv.ends_with("\r\ndemo.Main,work(I)V,too large for precise counting\r\n"), "{csv}");
     let said = "1 method was too large for precise counting: after an exception its block counts whole; see --coverage\n";
     assert!(coverage.contains(said) && written.report(&[]).contains(said), "{coverage}");
     let json = written.json(&[]);
