@@ -116,8 +116,8 @@ pub fn classes(place: Place, options: &Options, jvm: Jvm) -> Option<Vec<(&'stati
     let (_, woven_calls) = &mut classes[0];
     demand(woven_calls, "missed", FromCode::MaxStack)?;
     if jvm.interprets {
-        // The interpreter makes sure of no frames but those it makes, of `missed` none where a context is there already, and of a frame's locals
-        // only (templateInterpreterGenerator_x86.cpp, `generate_stack_overflow_check`).
+        // The interpreter makes sure of no frames but those it makes, of `missed` none where a context is there already, and
+        // of a frame's locals only (templateInterpreterGenerator_x86.cpp, `generate_stack_overflow_check`).
         demand(woven_calls, "current", FromCode::MaxLocals)?;
     }
     Some(classes.into())
