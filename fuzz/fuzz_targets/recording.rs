@@ -1,7 +1,7 @@
 //! What a process that was killed has left, and everything a report does with it.
 //!
-//! An input is a list of changes to a good recording, of four bytes each: what is changed and how ([`Change::of`]), where (two bytes), a
-//! value.
+//! An input is a list of changes to a good recording, of four bytes each: what is changed and how ([`Change::of`]), where (two
+//! bytes), a value.
 #![no_main]
 
 #[path = "../../annotate/tests/support/look.rs"]

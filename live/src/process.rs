@@ -206,7 +206,8 @@ mod tests {
     fn names_are_of_any_bytes() {
         let directory = tempfile::tempdir().unwrap();
         let program = directory.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
-        // By another process: one that a test beside this begins would hold the file open to be written, and what is written is not run.
+        // By another process: one that a test beside this begins would hold the file open to be written, and what is being
+        // written does not run.
         assert!(Command::new("cp").arg("/bin/cat").arg(&program).status().unwrap().success());
         let found = told_of(&mut Command::new(program), |process| process.mapped_files());
         assert!(found.is_some_and(|files| files.iter().any(|file| file.ends_with("caf\u{fffd}"))));

@@ -8,8 +8,8 @@ pub fn dotted(internal: &str) -> String {
 }
 
 /// A dotted class name without what the JVM numbers as it goes: addresses and counters of lambdas, LambdaForms and
-/// other hidden classes, and of reflection's generated accessors (JDK 17). Names of ordinary classes stay. Where nobody knows whether a
-/// class is `hidden`, an address in its name says so.
+/// other hidden classes, and of reflection's generated accessors (JDK 17). Names of ordinary classes stay. Where nobody knows
+/// whether a class is `hidden`, an address in its name says so.
 pub fn stable(internal: &str, mut hidden: bool) -> String {
     let mut name: &str = internal;
     // A hidden class is named <class file's name>/<suffix>, the suffix an address (JVMS has no rule; HotSpot 15 and later);

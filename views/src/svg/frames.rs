@@ -33,8 +33,8 @@ pub struct Frames {
     pub further_cost: u64,
 }
 
-/// How far up callers are looked for. Every level costs a look at all contexts that reach it: without a bound, deep recursion would
-/// cost the square of its depth.
+/// How far up callers are looked for. Every level costs a look at all contexts that reach it: without a bound, deep recursion
+/// would cost the square of its depth.
 pub const LEVELS: u32 = 1000;
 
 /// Own costs beside the contexts of a tree.
