@@ -277,6 +277,15 @@ impl Jvmti {
         Ok(loader)
     }
 
+    /// Whether a package, by its internal name, is in a module of the boot loader's.
+    pub fn has_boot_package(self, package: &CStr) -> bool {
+        let mut module: jobject = std::ptr::null_mut();
+        let boot: jobject = std::ptr::null_mut();
+        let found =
+            call!(self, 40, "GetNamedModule", (jobject, *const c_char, *mut jobject), boot, package.as_ptr(), &mut module);
+        found.is_ok() && !module.is_null()
+    }
+
     /// All classes that are loaded now, arrays included.
     pub fn loaded_classes(self) -> Result<Vec<jclass>, Error> {
         let mut count: jint = 0;

@@ -303,7 +303,7 @@ fn begin(
     }
     log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
     hooks::add_capabilities(jvmti, feature)?;
-    let policy = Policy::new(&options, feature, false, blackholes::of(vm));
+    let policy = Policy::new(&options, policy::Jvm { feature, attached: false, lacks_recorder: false }, blackholes::of(vm));
     let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, policy, None);
     if memory::is_short() {
         return Err(memory::NONE.to_owned());

@@ -30,9 +30,25 @@ const NEVER: &[(&str, &str, &str)] = &[
 const EVENT_METHODS: &str =
     "its methods begin, end, commit, isEnabled and shouldCommit are added by the JVM's flight recorder, unseen by agents";
 
+/// HotSpot looks for JFR's classes when an event class is retransformed, to bytes of whatever kind, and tells on standard output that
+/// there are none (JDK 25, jfrUpcalls.cpp, jfrEventClassTransformer.cpp).
+const NO_RECORDER: &str =
+    "an event: the JVM, which has no flight recorder (module jdk.jfr), would print an error on the program's output";
+
 const BARE_FINALIZER: &str = "an empty finalize(), which the JVM must see to be empty";
 
 const BLACKHOLE: &str = "an empty method that the compilers are told to treat as a blackhole, which the JVM must see to be empty";
+
+/// What decides of the JVM.
+#[derive(Debug, Clone, Copy)]
+pub struct Jvm {
+    /// Feature release.
+    pub feature: u32,
+    /// It runs already.
+    pub attached: bool,
+    /// It has no flight recorder.
+    pub lacks_recorder: bool,
+}
 
 /// What to do with methods, for one run.
 pub struct Policy {
@@ -42,6 +58,8 @@ pub struct Policy {
     feature: u32,
     /// The JVM runs already: counting is switched on by the agent.
     attached: bool,
+    /// It has no flight recorder.
+    lacks_recorder: bool,
     tells_numbers: bool,
     /// Over `Class.method`: what the compilers treat as blackholes.
     blackholes: Vec<Pattern>,
@@ -49,12 +67,13 @@ pub struct Policy {
 
 impl Policy {
     /// The policy of these options on a JVM of this feature release.
-    pub fn new(options: &Options, feature: u32, attached: bool, blackholes: Vec<Pattern>) -> Policy {
+    pub fn new(options: &Options, jvm: Jvm, blackholes: Vec<Pattern>) -> Policy {
+        let Jvm { feature, attached, lacks_recorder } = jvm;
         let [roots, include, exclude] = [&options.roots, &options.include, &options.exclude]
             .map(|patterns| patterns.iter().map(|pattern| Pattern::new(pattern)).collect());
         let mut patterns = options.roots.iter().chain(&options.include).chain(&options.exclude);
         let tells_numbers = patterns.any(|pattern| pattern.contains(|c: char| c.is_ascii_digit()));
-        Policy { roots, include, exclude, feature, attached, tells_numbers, blackholes }
+        Policy { roots, include, exclude, feature, attached, lacks_recorder, tells_numbers, blackholes }
     }
 
     /// Whether the user's patterns may tell classes apart whose names differ in numbers only.
@@ -78,6 +97,14 @@ impl Policy {
         (class.super_name() == Some(b"jdk/internal/event/Event")).then_some(EVENT_METHODS)
     }
 
+    /// Why a class, given by its internal name, must never be retransformed.
+    pub fn must_stay(&self, class: &str) -> Option<&'static str> {
+        let is_event =
+            || class.strip_prefix("jdk/internal/event/").is_some_and(|name| name.ends_with("Event") && name != "Event");
+        // At launch nothing is.
+        (self.attached && self.lacks_recorder && is_event()).then_some(NO_RECORDER)
+    }
+
     /// What the policy says of one class.
     pub fn class<'a>(&'a self, class: &ClassFile<'_>) -> ClassPolicy<'a> {
         let name = class.name();
@@ -85,7 +112,12 @@ impl Policy {
         let has_entry = |&&(c, _, since): &&(&str, &str, u32)| self.feature >= since && is(c);
         ClassPolicy {
             selected: self.selects(&class.name_str()),
-            bare: NEVER.iter().filter(|(c, ..)| is(c)).map(|&(_, m, reason)| (m, reason)).collect(),
+            bare: NEVER
+                .iter()
+                .filter(|(c, ..)| is(c))
+                .map(|&(_, m, reason)| (m, reason))
+                .chain(self.must_stay(&class.name_str()).map(|reason| ("*", reason)))
+                .collect(),
             entries: intrinsics::INTERPRETER_ENTRIES.iter().filter(has_entry).map(|&(_, m, _)| m).collect(),
             blackholes: self.blackholes.iter().filter(|pattern| pattern.may_match_in(&dotted(&class.name_str()))).collect(),
             roots: self.roots.iter().filter(|pattern| pattern.may_match_in(&dotted(&class.name_str()))).collect(),
@@ -163,7 +195,8 @@ mod tests {
 
     #[test]
     fn exclude_wins_over_include() {
-        let policy = Policy::new(&Options::parse("include=a.*,exclude=a.b.*").unwrap(), 17, false, Vec::new());
+        let jvm = Jvm { feature: 17, attached: false, lacks_recorder: false };
+        let policy = Policy::new(&Options::parse("include=a.*,exclude=a.b.*").unwrap(), jvm, Vec::new());
         assert!(policy.selects("a/C") && !policy.selects("a/b/C") && !policy.selects("java/lang/String"));
     }
 }

@@ -12,7 +12,7 @@ use crate::contexts::{Contexts, Slots};
 use crate::flags::{self, Switched};
 use crate::jni::Jni;
 use crate::jvmti::{Error, Jvmti, MethodId};
-use crate::policy::Policy;
+use crate::policy::{self, Policy};
 use crate::turn::Turn;
 use crate::{Agent, contained, facts, faults, feature, hooks, memory, message, now_ms, recording, refusals, runtime};
 use cprof_profile::options::{self, Options};
@@ -175,7 +175,8 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
             message(&what);
         }
         let sight = super::sight::Sight::new(runtime, contexts, arena.clone());
-        let policy = Policy::new(&options, feature, true, blackholes::of(vm));
+        let lacks_recorder = !jvmti.has_boot_package(c"jdk/jfr/internal");
+        let policy = Policy::new(&options, policy::Jvm { feature, attached: true, lacks_recorder }, blackholes::of(vm));
         let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, policy, Some(sight));
         // The last thing that can fail: nobody would switch them back.
         let switched = flags::switch(vm, feature)?;
@@ -291,6 +292,10 @@ fn choose(agent: &Agent, jni: Jni, classes: &mut Watched<'_>) -> Result<(), Stri
                 let hidden = name.contains('.');
                 let why =
                     if hidden { "a hidden class that was defined before cprof came" } else { "the JVM lets no agent change it" };
+                agent.classes.not_covered(&name, why);
+                continue;
+            }
+            if let Some(why) = agent.classes.must_stay(&name) {
                 agent.classes.not_covered(&name, why);
                 continue;
             }

@@ -445,6 +445,11 @@ impl Classes {
         (woven, id)
     }
 
+    /// [`Policy::must_stay`].
+    pub fn must_stay(&self, name: &str) -> Option<&'static str> {
+        self.policy.must_stay(name)
+    }
+
     /// The classes that are not covered, and why.
     pub fn gaps(&self) -> Vec<(String, String)> {
         crate::lock(&self.gaps).iter().cloned().collect()

@@ -119,6 +119,27 @@ fn what_cannot_be_done_is_said_in_the_reply_alone() {
     }
 }
 
+/// As in a run-time image of few modules: HotSpot says on standard output that it lacks JFR when an event is retransformed.
+#[test]
+fn a_jvm_without_a_flight_recorder_prints_nothing_of_it() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("attach-few-modules-{}", bench.jdk.feature));
+        let how = if bench.jdk.feature >= 21 { "virtual" } else { "threads" };
+        let mut running = Running::start(bench.program(&["--limit-modules", "java.base", "Serve", how]), &directory);
+        running.ask("3 12");
+        let out = directory.join("it.cprof");
+        for _ in 0..2 {
+            let attached = running.command(&format!("{ROOT},out={}", out.display()));
+            assert_ok(&attached);
+            running.ask("5 12");
+            assert_ok(&running.command("command=detach"));
+            running.ask("5 12");
+            assert_eq!(Report::read(&out).tree.of_method("Serve.request(I)I").calls, 5, "JDK {}", bench.jdk.feature);
+        }
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}
+
 /// Memory that every round takes and none gives back would be many times as much after twenty. The JVM's own compilers and what
 /// they make settle in the first few.
 #[test]
