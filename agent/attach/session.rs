@@ -158,8 +158,9 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         slots.begin(arena.base());
         let jvm = crate::jvm(vm, feature);
         let classes = crate::runtime_classes(&arena, contexts, &options, jvm).ok_or(crate::FOREIGN)?;
-        let runtime = runtime_classes::install(jvmti, jni, &classes)?;
         let library = own_path().ok_or("the path of libcprof.so cannot be found out")?;
+        stay_loaded(&library);
+        let runtime = runtime_classes::install(jvmti, jni, &classes)?;
         let library = jni.new_string(&library).ok_or("no memory for a string in this JVM")?;
         jni.ask_static(runtime, c"attach", c"(Ljava/lang/String;)V", library).ok_or(
             "cprof's runtime cannot be set up in this JVM: it must be able to load libcprof.so once more, by the same path",
@@ -213,6 +214,13 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         agent.directory = directory;
     }
     Ok(agent)
+}
+
+/// HotSpot unloads an agent whose attaching has failed. What is in the JVM by then, and what this library knows of it, stays for the
+/// next attempt. Where the library is not found by that path, an attempt fails anyway: Java code loads it so.
+fn stay_loaded(library: &CStr) {
+    // SAFETY: it is loaded, so that none of its code runs; the handle stays open.
+    unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) };
 }
 
 /// Where this library is.

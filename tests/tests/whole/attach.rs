@@ -119,6 +119,31 @@ fn what_cannot_be_done_is_said_in_the_reply_alone() {
     }
 }
 
+/// HotSpot unloads the agent then; what it had defined in the JVM by that time stays.
+#[test]
+fn after_a_failed_attempt_another_succeeds() {
+    for bench in run::benches().into_iter().filter(|bench| bench.jdk.feature < 24) {
+        let directory = build::fresh(&format!("attach-guarded-{}", bench.jdk.feature));
+        let mut java = bench.jdk.command("java");
+        java.args(["-Xmx128m", "-Djava.security.manager=allow", "-cp", &bench.built.class_path, "Guarded"]);
+        let mut running = Running::start(java, &directory);
+        let out = directory.join("it.cprof");
+        let attach = format!("root=Guarded.request,out={}", out.display());
+        for _ in 0..2 {
+            let refused = running.command(&attach);
+            assert!(refused["error"].contains("it must be able to load libcprof.so once more"), "{refused:?}");
+        }
+        assert_eq!(running.ask("3"), "3");
+        assert_ok(&running.command(&attach));
+        assert_eq!(running.ask("4"), "4");
+        assert_ok(&running.command("command=detach"));
+        assert_eq!(Report::read(&out).tree.of_method("Guarded.request(I)I").calls, 4);
+        let (stdout, stderr) = running.end();
+        assert_eq!(stdout, "");
+        assert!(stderr.lines().all(|line| line.starts_with("WARNING: ")), "the JVM's, of security managers: {stderr}");
+    }
+}
+
 /// As in a run-time image of few modules: HotSpot says on standard output that it lacks JFR when an event is retransformed.
 #[test]
 fn a_jvm_without_a_flight_recorder_prints_nothing_of_it() {
