@@ -71,12 +71,13 @@ function layout(graph, zoomed, width) {
   const scale = width / (graph.value(zoomed) || 1);
   const open = [{ node: zoomed, x: 0, depth: graph.depth(zoomed) }];
   if (graph.value(zoomed) === 0 && zoomed !== 0) return { rows, narrow, further };
-  const last = graph.depth(zoomed) + graph.levels;
+  // Below the root are the methods themselves.
+  const last = Math.max(graph.depth(zoomed), 1) + graph.levels;
   while (open.length > 0) {
     const { node, x, depth } = open.pop();
     put(depth, { node, x, width: graph.value(node) * scale });
     if (depth === last) {
-      further = true;
+      further = further || graph.children(node).some((child) => graph.value(child) > 0);
       continue;
     }
     let at = x;

@@ -97,10 +97,10 @@ fn callers_of_deep_recursion_are_drawn_as_far_as_can_be_looked_at() {
     let (arranged, own) = bytecodes(&profile);
     let frames = callers(&arranged, Costs { after: &own, before: None }, 0);
     let levels = u64::from(svg::LEVELS);
-    assert_eq!(frames.list.len() as u64, 1 + levels);
+    assert_eq!(frames.list.len() as u64, 2 + levels, "all, the method, its callers");
     // What has so many callers, and the outermost of them, which has no more.
     let last = *frames.list.last().unwrap();
-    assert_eq!((last.depth, last.cost, last.own), (svg::LEVELS, 2 * (DEEP + 1 - levels), 2));
+    assert_eq!((last.depth, last.cost, last.own), (svg::LEVELS + 1, 2 * (DEEP - levels), 2));
     assert_eq!((frames.hidden, frames.further_cost), (0, last.cost - last.own));
     let picture = Picture { title: "deep", about: "", metric: "bytecodes", reverse: true, min_width: 0.5 };
     let mut out = Vec::new();

@@ -129,7 +129,8 @@ pub fn callers(contexts: &Arranged, costs: Costs<'_>, least: u64) -> Frames {
         }
         for (frame, callers) in below {
             frames.list.push(frame);
-            if depth == LEVELS {
+            // The first row are the methods themselves.
+            if depth == LEVELS + 1 {
                 frames.further_cost = frames.further_cost.saturating_add(frame.cost - frame.own);
             } else if !callers.is_empty() {
                 open.push((callers, depth + 1, frame.x));
