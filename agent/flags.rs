@@ -156,20 +156,19 @@ pub fn interprets(vm: *mut JavaVM) -> bool {
             table.find_flag(SCALING).map(|(at, _)| *at.cast::<f64>()),
         )
     };
-    let chooses = |command: String| ["only", "exclude"].iter().any(|word| command.to_lowercase().contains(word));
+    let (commands, file) = table.commands();
+    let chooses = |commands: String| ["only", "exclude"].iter().any(|word| commands.to_lowercase().contains(word));
     !table.is_set(COMPILERS)
         || level == Some(0)
         || scaling.is_some_and(|scaling| scaling > LATE)
         || table.text("CompileOnly").is_some_and(|methods| !methods.is_empty())
-        || table.text("CompileCommand").is_some_and(chooses)
-        || table.text("CompileCommandFile").is_some()
+        || commands.is_some_and(chooses)
+        || file.is_some()
 }
 
 /// Commands to the compilers (`CompileCommand`, a line each), and the path of a file of more.
 pub fn commands(vm: *mut JavaVM) -> (Option<String>, Option<String>) {
-    let table = Table::find(vm);
-    let text = |name| table.as_ref().and_then(|table| table.text(name));
-    (text("CompileCommand"), text("CompileCommandFile"))
+    Table::find(vm).map_or((None, None), |table| table.commands())
 }
 
 /// Flags of a running JVM that were switched, as they were before.
@@ -281,6 +280,11 @@ impl Table {
             let text = *value.cast::<*const c_char>();
             (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
         }
+    }
+
+    /// As [`commands`].
+    fn commands(&self) -> (Option<String>, Option<String>) {
+        (self.text("CompileCommand"), self.text("CompileCommandFile"))
     }
 
     fn is_set(&self, name: &str) -> bool {

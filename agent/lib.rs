@@ -57,7 +57,7 @@ use image::Image;
 use jni::Jni;
 use jni_sys::{_jobject, JNI_ERR, JNI_OK, JNI_TRUE, JNIEnv, JavaVM, jboolean, jclass, jint, jlong, jstring};
 use jvmti::Jvmti;
-use policy::Policy;
+use policy::{Came, Policy};
 use std::any::Any;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
@@ -303,7 +303,7 @@ fn begin(
     }
     log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
     hooks::add_capabilities(jvmti, feature)?;
-    let policy = Policy::new(&options, policy::Jvm { feature, attached: false, lacks_recorder: false }, blackholes::of(vm));
+    let policy = Policy::new(&options, feature, Came::AtLaunch, blackholes::of(vm));
     let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, policy, None);
     if memory::is_short() {
         return Err(memory::NONE.to_owned());

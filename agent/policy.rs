@@ -39,15 +39,13 @@ const BARE_FINALIZER: &str = "an empty finalize(), which the JVM must see to be 
 
 const BLACKHOLE: &str = "an empty method that the compilers are told to treat as a blackhole, which the JVM must see to be empty";
 
-/// What decides of the JVM.
-#[derive(Debug, Clone, Copy)]
-pub struct Jvm {
-    /// Feature release.
-    pub feature: u32,
-    /// It runs already.
-    pub attached: bool,
-    /// It has no flight recorder.
-    pub lacks_recorder: bool,
+/// When the agent came into the JVM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Came {
+    /// It was started with it: no class is retransformed.
+    AtLaunch,
+    /// It runs already: counting is switched on by the agent. `lacks_recorder`: it has no flight recorder.
+    Later { lacks_recorder: bool },
 }
 
 /// What to do with methods, for one run.
@@ -56,10 +54,7 @@ pub struct Policy {
     include: Vec<Pattern>,
     exclude: Vec<Pattern>,
     feature: u32,
-    /// The JVM runs already: counting is switched on by the agent.
-    attached: bool,
-    /// It has no flight recorder.
-    lacks_recorder: bool,
+    came: Came,
     tells_numbers: bool,
     /// Over `Class.method`: what the compilers treat as blackholes.
     blackholes: Vec<Pattern>,
@@ -67,13 +62,12 @@ pub struct Policy {
 
 impl Policy {
     /// The policy of these options on a JVM of this feature release.
-    pub fn new(options: &Options, jvm: Jvm, blackholes: Vec<Pattern>) -> Policy {
-        let Jvm { feature, attached, lacks_recorder } = jvm;
+    pub fn new(options: &Options, feature: u32, came: Came, blackholes: Vec<Pattern>) -> Policy {
         let [roots, include, exclude] = [&options.roots, &options.include, &options.exclude]
             .map(|patterns| patterns.iter().map(|pattern| Pattern::new(pattern)).collect());
         let mut patterns = options.roots.iter().chain(&options.include).chain(&options.exclude);
         let tells_numbers = patterns.any(|pattern| pattern.contains(|c: char| c.is_ascii_digit()));
-        Policy { roots, include, exclude, feature, attached, lacks_recorder, tells_numbers, blackholes }
+        Policy { roots, include, exclude, feature, came, tells_numbers, blackholes }
     }
 
     /// Whether the user's patterns may tell classes apart whose names differ in numbers only.
@@ -101,8 +95,7 @@ impl Policy {
     pub fn must_stay(&self, class: &str) -> Option<&'static str> {
         let is_event =
             || class.strip_prefix("jdk/internal/event/").is_some_and(|name| name.ends_with("Event") && name != "Event");
-        // At launch nothing is.
-        (self.attached && self.lacks_recorder && is_event()).then_some(NO_RECORDER)
+        (self.came == Came::Later { lacks_recorder: true } && is_event()).then_some(NO_RECORDER)
     }
 
     /// What the policy says of one class.
@@ -121,7 +114,7 @@ impl Policy {
             entries: intrinsics::INTERPRETER_ENTRIES.iter().filter(has_entry).map(|&(_, m, _)| m).collect(),
             blackholes: self.blackholes.iter().filter(|pattern| pattern.may_match_in(&dotted(&class.name_str()))).collect(),
             roots: self.roots.iter().filter(|pattern| pattern.may_match_in(&dotted(&class.name_str()))).collect(),
-            starts_counting: !self.attached && is("java/lang/System"),
+            starts_counting: self.came == Came::AtLaunch && is("java/lang/System"),
             ends_thread: [("java/lang/Thread", "exit", "()V"), ("java/lang/VirtualThread", "run", "(Ljava/lang/Runnable;)V")]
                 .into_iter()
                 .find_map(|(c, m, d)| is(c).then_some((m, d))),
@@ -195,8 +188,7 @@ mod tests {
 
     #[test]
     fn exclude_wins_over_include() {
-        let jvm = Jvm { feature: 17, attached: false, lacks_recorder: false };
-        let policy = Policy::new(&Options::parse("include=a.*,exclude=a.b.*").unwrap(), jvm, Vec::new());
+        let policy = Policy::new(&Options::parse("include=a.*,exclude=a.b.*").unwrap(), 17, Came::AtLaunch, Vec::new());
         assert!(policy.selects("a/C") && !policy.selects("a/b/C") && !policy.selects("java/lang/String"));
     }
 }

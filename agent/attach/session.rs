@@ -12,7 +12,7 @@ use crate::contexts::{Contexts, Slots};
 use crate::flags::{self, Switched};
 use crate::jni::Jni;
 use crate::jvmti::{Error, Jvmti, MethodId};
-use crate::policy::{self, Policy};
+use crate::policy::{Came, Policy};
 use crate::turn::Turn;
 use crate::{Agent, contained, facts, faults, feature, hooks, memory, message, now_ms, recording, refusals, runtime};
 use cprof_profile::options::{self, Options};
@@ -176,8 +176,8 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
             message(&what);
         }
         let sight = super::sight::Sight::new(runtime, contexts, arena.clone());
-        let lacks_recorder = !jvmti.has_boot_package(c"jdk/jfr/internal");
-        let policy = Policy::new(&options, policy::Jvm { feature, attached: true, lacks_recorder }, blackholes::of(vm));
+        let came = Came::Later { lacks_recorder: !jvmti.has_boot_package(c"jdk/jfr/internal") };
+        let policy = Policy::new(&options, feature, came, blackholes::of(vm));
         let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, policy, Some(sight));
         // The last thing that can fail: nobody would switch them back.
         let switched = flags::switch(vm, feature)?;

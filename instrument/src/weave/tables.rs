@@ -28,25 +28,23 @@ impl Moved<'_> {
     /// Where a line or variable begins; what begins with the method begins with its entry sequence, what begins behind its code
     /// behind the new one.
     fn begin(&self, bci: u16) -> Option<u16> {
-        let at = self.whole(bci)?;
-        let new = match at {
-            0 if bci == 0 => 0,
-            _ if at < bci.into() => self.within(at),
-            _ if at + 1 == self.graph.marks.len() => self.body.out.len(),
-            _ => self.body.arrival[at] as usize,
-        };
-        u16::try_from(new).ok()
+        match self.whole(bci)? {
+            _ if bci == 0 => Some(0),
+            at if at < bci.into() => Some(self.within(at)),
+            at if at + 1 == self.graph.marks.len() => u16::try_from(self.body.out.len()).ok(),
+            at => Some(self.body.arrival[at] as u16),
+        }
     }
 
     fn end(&self, bci: u16) -> Option<u16> {
         let at = self.whole(bci)?;
-        Some(if at < bci.into() { self.within(at) as u16 } else { self.body.behind[at] as u16 })
+        Some(if at < bci.into() { self.within(at) } else { self.body.behind[at] as u16 })
     }
 
     /// What points into an instruction does so again: it is behind this one and before the next, and where HotSpot verifies, it
     /// refuses such variables (verifier.cpp, `verify_local_variable_table`).
-    fn within(&self, at: usize) -> usize {
-        self.body.instruction[at] as usize + 1
+    fn within(&self, at: usize) -> u16 {
+        self.body.instruction[at] as u16 + 1
     }
 
     fn range(&self, start: u16, length: u16) -> Option<[u8; 4]> {

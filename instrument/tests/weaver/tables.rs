@@ -22,6 +22,12 @@ impl Policy for Everything {
     }
 }
 
+/// The content of an attribute of code.
+fn attribute<'c>(class: &ClassFile<'_>, code: &Code<'c>, wanted: &str) -> Option<&'c [u8]> {
+    let named = |name: u16| class.pool.utf8(name) == Ok(wanted.as_bytes());
+    code.attributes().find(|&(name, ..)| named(name)).map(|(.., content)| content)
+}
+
 /// A method before and after.
 struct Pair<'p> {
     classes: [&'p ClassFile<'p>; 2],
@@ -35,8 +41,7 @@ struct Pair<'p> {
 
 impl Pair<'_> {
     fn table(&self, side: usize, wanted: &str) -> Option<&[u8]> {
-        let named = |name: u16| self.classes[side].pool.utf8(name) == Ok(wanted.as_bytes());
-        self.codes[side].attributes().find(|&(name, ..)| named(name)).map(|(.., content)| content)
+        attribute(self.classes[side], &self.codes[side], wanted)
     }
 
     fn parameter_slots(&self) -> usize {
@@ -278,10 +283,7 @@ fn type_annotations_that_lead_nowhere_stay_as_they_are() {
     assert_eq!(woven.skipped, []);
     let class = ClassFile::parse(&woven.bytes).expect("good");
     let code = class.code(&class.methods[0]).expect("readable").expect("code");
-    let table = |wanted: &str| {
-        let named = |name: u16| class.pool.utf8(name) == Ok(wanted.as_bytes());
-        code.attributes().find(|&(name, ..)| named(name)).map(|(.., content)| content).expect("it is still there")
-    };
+    let table = |wanted: &str| attribute(&class, &code, wanted).expect("it is still there");
     let moved = table("RuntimeVisibleTypeAnnotations");
     let at = woven.methods[0].map.iter().find(|i| i.bci == 3).expect("an instruction").at;
     assert_eq!([u2(moved, 9), u2(moved, 17)], [7, at as u16], "the local and the instruction");
@@ -308,10 +310,7 @@ fn what_points_into_an_instruction_or_behind_the_code_does_so_afterwards() {
     let woven = Weaver::new().weave(&class.finish(), &options, &mut Everything(15)).expect("a good class").expect("a method");
     let class = ClassFile::parse(&woven.bytes).expect("good");
     let code = class.code(&class.methods[0]).expect("readable").expect("code");
-    let table = |wanted: &str| {
-        let named = |name: u16| class.pool.utf8(name) == Ok(wanted.as_bytes());
-        code.attributes().find(|&(name, ..)| named(name)).map(|(.., content)| content).expect("it is still there")
-    };
+    let table = |wanted: &str| attribute(&class, &code, wanted).expect("it is still there");
     let starts: Vec<u32> = Instructions::new(code.bytes, 0).map(|i| i.expect("good").bci).collect();
     let at = |bci: u32| woven.methods[0].map.iter().find(|i| i.bci == bci).expect("an instruction").at;
     // Positions of an instruction, in it, behind the code.
