@@ -5,9 +5,7 @@ use cprof_instrument::classfile::{ClassFile, Method};
 use cprof_instrument::weave::Treatment;
 use cprof_profile::names::{Pattern, dotted};
 use cprof_profile::options::Options;
-
-/// The reason of methods that the user left out; these are not listed as gaps.
-pub const NOT_SELECTED: &str = "not selected by include= and exclude=";
+use cprof_profile::recording::log::NOT_SELECTED;
 
 const SPECIAL_ENTRY: &str = "the interpreter of this JVM runs code of its own instead of the bytecode";
 const SWITCHES_THREADS: &str = "changes the current thread, whose context would be mixed with the other's";
@@ -76,11 +74,12 @@ impl Policy {
     }
 
     /// Whether the user's patterns select a class, given by its internal name.
-    fn selects(&self, class: &str) -> bool {
+    pub fn selects(&self, class: &str) -> bool {
         if self.include.is_empty() && self.exclude.is_empty() {
             return true;
         }
-        let class = dotted(class);
+        // A hidden class's name has a suffix of the VM's behind a point, in which no pattern is to look for it.
+        let class = dotted(class.split('.').next().unwrap_or(class));
         let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(&class));
         (self.include.is_empty() || any(&self.include)) && !any(&self.exclude)
     }
@@ -143,6 +142,15 @@ impl ClassPolicy<'_> {
     /// What to do with a method, or why it must stay as it is.
     pub fn treat(&self, class: &ClassFile<'_>, method: &Method<'_>) -> Result<Treatment, &'static str> {
         let is = |m: &str| m.as_bytes() == method.name || m == "*";
+        let treatment = Treatment {
+            root: any(&self.roots, class, method),
+            starts_counting: self.starts_counting && is("initPhase1"),
+            ends_thread: self.ends_thread.is_some_and(|(m, d)| is(m) && method.descriptor == d.as_bytes()),
+        };
+        // First, as what the user left out is no gap, whatever else is to be said of it.
+        if !(self.selected || treatment.starts_counting || treatment.ends_thread) {
+            return Err(NOT_SELECTED);
+        }
         if let Some((_, reason)) = self.bare.iter().find(|(m, _)| is(m)) {
             return Err(reason);
         }
@@ -162,13 +170,7 @@ impl ClassPolicy<'_> {
         if any(&self.blackholes, class, method) && empty() {
             return Err(BLACKHOLE);
         }
-        let treatment = Treatment {
-            root: any(&self.roots, class, method),
-            starts_counting: self.starts_counting && is("initPhase1"),
-            ends_thread: self.ends_thread.is_some_and(|(m, d)| is(m) && method.descriptor == d.as_bytes()),
-        };
-        let needed = treatment.starts_counting || treatment.ends_thread;
-        if needed || self.selected { Ok(treatment) } else { Err(NOT_SELECTED) }
+        Ok(treatment)
     }
 }
 

@@ -53,10 +53,10 @@ impl Classes {
         }
         let name = class.name_str();
         if !changed.is_null() && self.entry_of(changed).is_some() {
-            self.not_covered(&name, KEPT);
+            self.list(&name, KEPT);
         } else {
             lock(&self.kept).strange.push(name.clone().into_owned());
-            self.not_covered(&name, STRANGE);
+            self.list(&name, STRANGE);
             let name = name.replace('/', ".");
             self.log.append(&Entry::Warning(&format!("the counts of some methods are wrong: {name}: {STRANGE}")));
         }

@@ -56,12 +56,12 @@ impl Classes {
         drop(known);
         lock(&self.adopted).insert(entry, left.woven_for.clone());
         if !entered {
-            self.not_covered(&left.name, "it is of an earlier attach, and the method table had no room for it");
+            self.list(&left.name, "it is of an earlier attach, and the method table had no room for it");
         }
         if left.woven_for.differs(&self.woven_for) {
             let reason = "it stays woven for an earlier attach with other options: sites=, cache=, root=, include= and exclude= are for it as they \
                           were then";
-            self.not_covered(&left.name, reason);
+            self.list(&left.name, reason);
         }
         // Without the tag its active frames count whole.
         let _ = self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry));

@@ -21,7 +21,7 @@ use cprof_instrument::Level;
 use cprof_instrument::classfile::ClassFile;
 use cprof_instrument::weave::{self, Woven};
 use cprof_profile::options::Options;
-use cprof_profile::recording::log::Entry;
+use cprof_profile::recording::log::{Entry, NOT_SELECTED};
 use jni_sys::{jclass, jobject};
 use kept::{Comes, Kept};
 use known::Known;
@@ -450,13 +450,18 @@ impl Classes {
         self.policy.must_stay(name)
     }
 
-    /// The classes that are not covered, and why.
+    /// The classes that are not covered, and why, but for those that the user left out.
     pub fn gaps(&self) -> Vec<(String, String)> {
-        crate::lock(&self.gaps).iter().cloned().collect()
+        crate::lock(&self.gaps).iter().filter(|(_, reason)| reason != NOT_SELECTED).cloned().collect()
+    }
+
+    /// A class is not covered, whose code is the program's: no gap where the user has left it out.
+    pub fn not_covered(&self, name: &str, reason: &str) {
+        self.list(name, if self.policy.selects(name) { reason } else { NOT_SELECTED });
     }
 
     /// Lists a class that is not covered; once, however many loaders define it.
-    pub fn not_covered(&self, name: &str, reason: &str) {
+    pub(super) fn list(&self, name: &str, reason: &str) {
         if crate::lock(&self.gaps).insert((name.to_owned(), reason.to_owned())) {
             self.log.append(&Entry::NotCovered { name, reason });
         }

@@ -1,7 +1,7 @@
 //! Weaving a class, whoever asks for it: the VM that loads it, or the agent ahead of that.
 
 use super::{Classes, EntryId};
-use crate::policy::{self, ClassPolicy};
+use crate::policy::ClassPolicy;
 use crate::{faults, lock, thread_fields};
 use cprof_instrument::abi::{self, MethodEntry};
 use cprof_instrument::classfile::{ClassFile, Method};
@@ -127,7 +127,7 @@ impl Classes {
         let skipped = woven
             .iter()
             .flat_map(|w| &w.skipped)
-            .filter(|s| s.reason != SkipReason::Policy(policy::NOT_SELECTED))
+            .filter(|s| s.reason != SkipReason::Policy(log::NOT_SELECTED))
             .map(|s| (s.index, s.reason.to_string()))
             .collect();
         let methods = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id, m.level)).collect();

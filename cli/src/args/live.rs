@@ -27,7 +27,7 @@ pub struct List {
 #[command(after_help = "Examples:
   cprof attach 4711                              count from now on; the profile is written when the JVM ends
   cprof attach 4711 --for 30s -o app.cprof       count for half a minute, write, detach
-  cprof attach 4711 --include 'com.acme.*'       weave the classes of one package only: a shorter pause
+  cprof attach 4711 --include 'com.acme.*'       weave the classes of one package only: comes sooner, slows less
   cprof attach 4711 --agent /opt/libcprof.so     a JVM in a container, which sees the agent there
 
 Classes are woven while the program runs; its threads stop for a moment per 1000 of them, and the longest stop is printed, with what was covered and what

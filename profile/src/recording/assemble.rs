@@ -1,7 +1,7 @@
 //! A capture and the class log joined to a profile.
 
 use super::capture::Capture;
-use super::log::Log;
+use super::log::{Log, NOT_SELECTED};
 use super::resolve::Hierarchy;
 use crate::code::text;
 use crate::file::{self, WriteError};
@@ -281,7 +281,7 @@ impl<'a> Assembly<'_, 'a> {
     /// What the log says was not covered.
     fn gaps(&mut self) {
         let gaps = &mut self.profile.gaps;
-        for &(name, reason) in &self.log.not_covered {
+        for &(name, reason) in self.log.not_covered.iter().filter(|(_, reason)| *reason != NOT_SELECTED) {
             gaps.push(Gap { class: name.to_owned(), method: None, reason: reason.to_owned() });
         }
         for (class, parsed) in self.log.classes.iter().zip(&self.hierarchy.parsed) {

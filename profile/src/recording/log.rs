@@ -7,6 +7,10 @@
 use crate::model::{Level, level_from_number, level_number};
 use rustc_hash::FxHashMap;
 
+/// The reason for what the user left out, which is no gap. What is known of no other way is entered all the same: calls of native
+/// methods cannot be told where code that was not counted may stand in for them.
+pub const NOT_SELECTED: &str = "not selected by include= and exclude=";
+
 /// One record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Entry<'a> {

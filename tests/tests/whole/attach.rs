@@ -261,6 +261,40 @@ fn hidden_classes_of_an_earlier_attach_with_other_patterns_are_listed() {
     }
 }
 
+/// Hidden classes that were there before, methods that the interpreter has code of its own for, events without a recorder.
+#[test]
+fn what_the_user_left_out_is_no_gap() {
+    for bench in run::benches() {
+        let name = format!("JDK {}", bench.jdk.feature);
+        let directory = build::fresh(&format!("attach-left-out-{}", bench.jdk.feature));
+        let out = directory.join("round.cprof");
+        let mut running = Running::start(bench.program(&["Hides"]), &directory);
+        // The JDK's own lambdas are hidden classes, and cprof has never seen these.
+        assert_eq!(running.ask("prepare"), "prepared");
+        for (options, complete) in [("include=Hides*,", false), ("include=Hides,", true), ("", false)] {
+            let answer = running.command(&format!("{options}out={}", out.display()));
+            assert_ok(&answer);
+            let told = answer.contains_key("not_covered");
+            assert_eq!(
+                (!told, answer["methods_not_covered"] == "0"),
+                (complete, !options.is_empty()),
+                "{name}, {options}: {answer:?}"
+            );
+            assert_ok(&running.command("command=detach"));
+            let gaps = Report::read(&out).gaps;
+            assert_eq!(gaps.is_empty(), complete, "{name}, {options}: {gaps:?}");
+        }
+        assert_eq!(running.end(), (String::new(), String::new()), "{name}");
+        for (options, complete) in [("include=Serve,", true), ("", false)] {
+            let agent = format!("{options}quiet,out={}", out.display());
+            let running = Running::start(java(&bench, Some(&agent), ""), &directory);
+            assert_eq!(running.end(), (String::new(), String::new()), "{name}");
+            let gaps = Report::read(&out).gaps;
+            assert_eq!(gaps.is_empty(), complete, "{name} from its start, {options}: {gaps:?}");
+        }
+    }
+}
+
 /// Where its frame is, the code tells that it had from the beginning.
 #[test]
 fn a_hidden_class_of_an_earlier_attach_with_other_options_is_counted_to_the_bytecode() {
