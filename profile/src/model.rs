@@ -3,6 +3,7 @@
 use crate::amounts::Amounts;
 use crate::cache::CacheSpec;
 use crate::flow::Flow;
+use crate::names::numbers_starred;
 pub use crate::nodes::{Counters, Nodes, NotPacked, Rows, special};
 pub use cprof_instrument::Level;
 use serde::{Deserialize, Serialize};
@@ -270,15 +271,7 @@ impl Thread {
         if self.name.is_empty() {
             label.push_str(if self.virtual_threads { "(virtual threads)" } else { "(unnamed)" });
         } else if self.similar_names {
-            let mut in_number = false;
-            for c in self.name.chars() {
-                if !c.is_ascii_digit() {
-                    label.push(c);
-                } else if !in_number {
-                    label.push('*');
-                }
-                in_number = c.is_ascii_digit();
-            }
+            label.push_str(&numbers_starred(&self.name));
         } else {
             label.push_str(&self.name);
         }

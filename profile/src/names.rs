@@ -90,6 +90,21 @@ impl Pattern {
     }
 }
 
+/// A text with a `*` in the place of each number.
+pub fn numbers_starred(text: &str) -> String {
+    let mut starred = String::with_capacity(text.len());
+    let mut in_number = false;
+    for c in text.chars() {
+        if !c.is_ascii_digit() {
+            starred.push(c);
+        } else if !in_number {
+            starred.push('*');
+        }
+        in_number = c.is_ascii_digit();
+    }
+    starred
+}
+
 /// A number of things: `1 run`, `2,000 runs`.
 pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(number), if number == 1 { one } else { many })

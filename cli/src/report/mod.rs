@@ -1,5 +1,6 @@
 //! `cprof report`: what a profile says, for people and for other tools.
 
+mod choice;
 pub mod coverage;
 mod json;
 mod methods;

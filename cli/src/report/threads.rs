@@ -1,7 +1,8 @@
 //! By thread.
 
+use super::choice::loose;
 use super::processor::{Columns, HEADER};
-use super::view::{View, loose, share};
+use super::view::{View, share};
 use super::{coverage, field, methods};
 use crate::args::{Report, Sort};
 use crate::style::Style;

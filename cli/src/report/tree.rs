@@ -1,8 +1,9 @@
 //! Calling contexts.
 
+use super::choice::loose;
 use super::json::{Coverage, Totals};
 use super::processor::{Columns, HEADER};
-use super::view::{View, fits, loose, readable, share};
+use super::view::{View, fits, readable, share};
 use super::{coverage, field, methods};
 use crate::args::{Report, Sort};
 use crate::style::Style;

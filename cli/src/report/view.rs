@@ -1,12 +1,13 @@
 //! A profile with the user's choice of threads and root, measured.
 
+use super::choice::{choose_roots, choose_threads, loose};
 use super::processor;
 use crate::args::{Format, OnTarget, Part, Report, Sort};
 use crate::output;
 use crate::progress::Progress;
 use crate::style::{Style, printable};
 use crate::usage::Usage;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::Options;
 use cprof_profile::measure::{Measures, measure};
@@ -132,11 +133,6 @@ pub fn defaults(path: &Path) -> Report {
     }
 }
 
-/// A pattern of the command line, made by one of [`Pattern`]'s functions: without `*` it may fit anywhere.
-pub fn loose(pattern: &str, of: fn(&str) -> Pattern) -> Pattern {
-    if pattern.contains('*') { of(pattern) } else { of(&format!("*{pattern}*")) }
-}
-
 /// The contexts at and below the roots, given by symbol, if there are any.
 fn below(roots: Option<&[bool]>, tree: Tree) -> Tree {
     match roots {
@@ -163,14 +159,7 @@ impl View {
         let Measured { mut profile, mut measures, natives, file } = measured;
         let symbols = Symbols::new(&profile);
         let threads: Vec<bool> = match &part.thread {
-            Some(name) => {
-                let pattern = loose(name, Pattern::of_text);
-                let chosen: Vec<bool> = profile.threads.iter().map(|t| pattern.matches(&t.label())).collect();
-                if !chosen.contains(&true) {
-                    bail!("{file} has no thread whose name fits {name}; cprof report {file} --threads lists them");
-                }
-                chosen
-            }
+            Some(name) => choose_threads(name, &profile, &file)?,
             None => vec![true; profile.threads.len()],
         };
         let roots = part.root.as_ref().map(|root| choose_roots(root, &symbols, &file)).transpose()?;
@@ -328,28 +317,6 @@ impl View {
         });
         rows
     }
-}
-
-fn choose_roots(root: &str, symbols: &Symbols, file: &str) -> Result<Vec<bool>> {
-    let pattern = Pattern::new(root);
-    let fits = |s: &Symbol| pattern.matches_method(&s.class, &s.method, &s.descriptor);
-    let chosen: Vec<bool> = symbols.list.iter().map(fits).collect();
-    if !chosen.contains(&true) {
-        let name = root.split('(').next().unwrap_or(root);
-        let method = name.rsplit('.').next().unwrap_or(name);
-        let mut similar: Vec<String> =
-            symbols.list.iter().filter(|s| s.method == method).map(|s| format!("{}.{}", s.class, s.method)).collect();
-        similar.sort();
-        similar.dedup();
-        similar.truncate(5);
-        let hint = if similar.is_empty() {
-            "give it as Class.method, the class with its package".to_owned()
-        } else {
-            format!("methods of that name: {}", similar.join(", "))
-        };
-        bail!("{file} has no calls of {root}; {hint}");
-    }
-    Ok(chosen)
 }
 
 /// Whether a method's `Class.method` fits.

@@ -130,6 +130,26 @@ fn a_root_restricts_rows_and_totals() {
 }
 
 #[test]
+fn numbers_that_are_not_told_apart_are_said_to_be_so() {
+    let mut profile = cprof_synthetic::demo().profile(&[]);
+    let main = profile.threads.iter_mut().find(|thread| thread.name == "main").unwrap();
+    main.name = "worker-7".to_owned();
+    let path = std::env::temp_dir().join(format!("cprof-cli-numbers-{}.cprof", std::process::id()));
+    cprof_profile::file::write(&path, &profile).unwrap();
+    let written = Profile(path);
+    let said = "threads whose names differ in numbers share trees, which";
+    for (chosen, told) in [("worker-7", Some("worker-7 does not choose: worker-*\n")), ("worker-*", None)] {
+        let output = cprof(&["report", written.0.to_str().unwrap(), "--thread", chosen]);
+        assert!(output.status.success());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(error.split_once(said).map(|(_, rest)| rest.trim_start()), told, "{error}");
+    }
+    let (code, message) = fails(&["report", written.0.to_str().unwrap(), "--thread", "worker-12"]);
+    assert_eq!(code, 1);
+    assert!(message.contains(&format!("{said} worker-12 does not choose: worker-*; cprof report")), "{message}");
+}
+
+#[test]
 fn the_tree_for_other_tools() {
     let profile = Profile::new("tree");
     let expected = "index,parent,class,method,descriptor,site,line,native,calls,exceptional_exits,bytecodes,bytecodes_total\r\n\

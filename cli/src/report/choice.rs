@@ -1,0 +1,67 @@
+//! What the user chooses of a profile: threads and roots.
+
+use crate::output;
+use anyhow::{Result, bail};
+use cprof_profile::model::Profile;
+use cprof_profile::names::{Pattern, few, numbers_starred};
+use cprof_profile::tree::{Symbol, Symbols};
+
+/// So many names are in a message.
+const NAMED: usize = 5;
+
+/// A pattern of the command line, made by one of [`Pattern`]'s functions: without `*` it may fit anywhere.
+pub fn loose(pattern: &str, of: fn(&str) -> Pattern) -> Pattern {
+    if pattern.contains('*') { of(pattern) } else { of(&format!("*{pattern}*")) }
+}
+
+/// Per thread: its name fits. Where threads that share a tree may fit, as their numbers are not told apart, that is said.
+pub fn choose_threads(name: &str, profile: &Profile, file: &str) -> Result<Vec<bool>> {
+    let pattern = loose(name, Pattern::of_text);
+    let labels: Vec<String> = profile.threads.iter().map(|t| t.label()).collect();
+    let chosen: Vec<bool> = labels.iter().map(|label| pattern.matches(label)).collect();
+    // Such a tree's name has `*` for each number.
+    let without_numbers = loose(&numbers_starred(name), Pattern::of_text);
+    let mut shared: Vec<&String> =
+        (0..labels.len()).filter(|&t| profile.threads[t].similar_names && !chosen[t]).map(|t| &labels[t]).collect();
+    shared.retain(|label| without_numbers.matches(label));
+    shared.sort();
+    shared.dedup();
+    let shared = match &shared[..] {
+        [] => None,
+        labels => Some(format!(
+            "threads whose names differ in numbers share trees, which {name} does not choose: {}",
+            few(labels, NAMED)
+        )),
+    };
+    match (chosen.contains(&true), shared) {
+        (true, None) => {}
+        (true, Some(shared)) => output::tell(format_args!("{file}: {shared}")),
+        (false, shared) => {
+            let shared = shared.map_or_else(String::new, |shared| format!("{shared}; "));
+            bail!("{file} has no thread whose name fits {name}; {shared}cprof report {file} --threads lists them")
+        }
+    }
+    Ok(chosen)
+}
+
+/// Per symbol: one of the methods that are named.
+pub fn choose_roots(root: &str, symbols: &Symbols, file: &str) -> Result<Vec<bool>> {
+    let pattern = Pattern::new(root);
+    let fits = |s: &Symbol| pattern.matches_method(&s.class, &s.method, &s.descriptor);
+    let chosen: Vec<bool> = symbols.list.iter().map(fits).collect();
+    if !chosen.contains(&true) {
+        let name = root.split('(').next().unwrap_or(root);
+        let method = name.rsplit('.').next().unwrap_or(name);
+        let mut similar: Vec<String> =
+            symbols.list.iter().filter(|s| s.method == method).map(|s| format!("{}.{}", s.class, s.method)).collect();
+        similar.sort();
+        similar.dedup();
+        let hint = if similar.is_empty() {
+            "give it as Class.method, the class with its package".to_owned()
+        } else {
+            format!("methods of that name: {}", few(&similar, NAMED))
+        };
+        bail!("{file} has no calls of {root}; {hint}");
+    }
+    Ok(chosen)
+}
