@@ -135,6 +135,14 @@ impl Arena {
         }
     }
 
+    /// The recording has ended, though the memory stays: what is in the file is anybody's to recover.
+    pub fn unlock(&self) {
+        if let Some(file) = &self.file {
+            // SAFETY: plain system call on our own file. Should it fail, the file stays this process's.
+            unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) };
+        }
+    }
+
     /// From here on its addresses are given to code in the JVM, and stay taken when the recording has ended.
     pub fn expose(&self) {
         self.exposed.store(true, Ordering::Release);

@@ -104,7 +104,12 @@ unsafe extern "C" fn class_prepare(_env: *mut RawEnv, jni: *mut JNIEnv, thread: 
         if alone && (agent.classes.has_waited(class) || agent.classes.is_news(class)) {
             // JFR runs Java code when its events change.
             let muted = Muted::thread(jni, thread, agent.contexts, &agent.arena);
-            if let Err(error) = agent.jvmti.retransform(&[class]) {
+            let name = agent.jvmti.class_name(class).unwrap_or_default();
+            let done = match agent.classes.weaves(&name) {
+                true => agent.jvmti.retransform(&[class]),
+                false => retransform::look_at(agent.jvmti, class),
+            };
+            if let Err(error) = done {
                 agent.classes.refused(class, &error.to_string());
             }
             drop(muted);
@@ -147,6 +152,7 @@ unsafe extern "C" fn class_file_load_hook(
                 faults::pass("class hook");
                 agent.classes.weave_loaded(jni, loader, name, bytes, redefined)
             };
+            let woven = if redefined.is_null() { woven } else { retransform::answer(woven, bytes) };
             retransform::hooked(!redefined.is_null());
             let copy = |woven: Vec<u8>| agent.jvmti.copy(&woven).map(|copy| (copy, woven.len()));
             woven.map(copy).transpose().map_err(|e| e.to_string())
@@ -231,10 +237,14 @@ unsafe extern "C" fn vm_init(_env: *mut RawEnv, jni: *mut JNIEnv, thread: jthrea
 
 /// An object that had a tag is gone. The VM may hold a lock of its own meanwhile (JDK 17, jvmtiTagMap.cpp,
 /// `remove_dead_entries`).
-unsafe extern "C" fn object_free(_env: *mut RawEnv, tag: i64) {
+unsafe extern "C" fn object_free(env: *mut RawEnv, tag: i64) {
     guard(|| {
         faults::pass("object free");
-        Agent::get()?.classes.collected(tag);
+        let agent = Agent::get()?;
+        // Tags of an earlier attach's environment are other objects' here.
+        if agent.jvmti.is(env) {
+            agent.classes.collected(tag);
+        }
         Some(())
     });
 }

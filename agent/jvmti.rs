@@ -47,6 +47,8 @@ pub struct Error {
 impl Error {
     /// JVMTI_ERROR_THREAD_NOT_ALIVE.
     const NOT_ALIVE: jint = 15;
+    /// JVMTI_ERROR_UNSUPPORTED_REDEFINITION_CLASS_MODIFIERS_CHANGED.
+    const MODIFIERS_CHANGED: jint = 70;
     /// JVMTI_ERROR_OUT_OF_MEMORY and JVMTI_ERROR_INTERNAL: no answer to what was asked.
     const NO_ANSWER: [jint; 2] = [faults::JVMTI_NO_MEMORY, 113];
 
@@ -60,6 +62,11 @@ impl Error {
     /// Whether the VM had no memory for what was asked.
     pub fn is_out_of_memory(self) -> bool {
         self.code == faults::JVMTI_NO_MEMORY
+    }
+
+    /// Whether a class was to get other access flags.
+    pub fn is_modifiers_changed(self) -> bool {
+        self.code == Error::MODIFIERS_CHANGED
     }
 
     /// Whether the thread that was asked for has ended.

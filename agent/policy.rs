@@ -37,6 +37,10 @@ const BARE_FINALIZER: &str = "an empty finalize(), which the JVM must see to be 
 
 const BLACKHOLE: &str = "an empty method that the compilers are told to treat as a blackhole, which the JVM must see to be empty";
 
+/// Where a thread's context is given back: class, name, descriptor.
+const ENDS_THREAD: [(&str, &str, &str); 2] =
+    [("java/lang/Thread", "exit", "()V"), ("java/lang/VirtualThread", "run", "(Ljava/lang/Runnable;)V")];
+
 /// When the agent came into the JVM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Came {
@@ -84,6 +88,11 @@ impl Policy {
         (self.include.is_empty() || any(&self.include)) && !any(&self.exclude)
     }
 
+    /// Whether any method of a class that is loaded, given by its internal name, is woven.
+    pub fn weaves(&self, class: &str) -> bool {
+        self.selects(class) || ENDS_THREAD.iter().any(|(ends, ..)| *ends == class)
+    }
+
     /// Whether the JVM adds methods to a class after its agents have seen it: HotSpot 17 and 25 give JFR's event classes bodies
     /// for what they inherit (jfrEventClassTransformer.cpp).
     pub fn adds_methods(&self, class: &ClassFile<'_>) -> Option<&'static str> {
@@ -114,9 +123,7 @@ impl Policy {
             blackholes: self.blackholes.iter().filter(|pattern| pattern.may_match_in(&dotted(&class.name_str()))).collect(),
             roots: self.roots.iter().filter(|pattern| pattern.may_match_in(&dotted(&class.name_str()))).collect(),
             starts_counting: self.came == Came::AtLaunch && is("java/lang/System"),
-            ends_thread: [("java/lang/Thread", "exit", "()V"), ("java/lang/VirtualThread", "run", "(Ljava/lang/Runnable;)V")]
-                .into_iter()
-                .find_map(|(c, m, d)| is(c).then_some((m, d))),
+            ends_thread: ENDS_THREAD.into_iter().find_map(|(c, m, d)| is(c).then_some((m, d))),
         }
     }
 }

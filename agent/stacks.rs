@@ -275,6 +275,8 @@ pub struct Frames<'a> {
     agent: &'a Agent,
     log: &'a Log<'a>,
     methods: HashMap<MethodId, Option<(EntryId, u32)>>,
+    /// Threads stand still meanwhile: a class is read once, however many of its methods are on stacks.
+    classes: HashMap<EntryId, Option<ClassFile<'a>>>,
     /// Per class: where bytecodes went, by method id.
     woven: HashMap<EntryId, HashMap<u32, WovenMethod>>,
 }
@@ -282,7 +284,7 @@ pub struct Frames<'a> {
 impl<'a> Frames<'a> {
     /// For the classes in a log.
     pub fn new(agent: &'a Agent, log: &'a Log<'a>) -> Frames<'a> {
-        Frames { agent, log, methods: HashMap::new(), woven: HashMap::new() }
+        Frames { agent, log, methods: HashMap::new(), classes: HashMap::new(), woven: HashMap::new() }
     }
 
     /// The stacks of the threads that have leased a tree.
@@ -384,7 +386,7 @@ impl<'a> Frames<'a> {
         resolved
     }
 
-    fn resolve(&self, method: MethodId) -> Option<(EntryId, u32)> {
+    fn resolve(&mut self, method: MethodId) -> Option<(EntryId, u32)> {
         // Entered before its class was woven.
         if self.agent.jvmti.is_obsolete(method) {
             return None;
@@ -393,7 +395,7 @@ impl<'a> Frames<'a> {
         let entry = self.agent.classes.entry_of(class)?;
         let (name, descriptor) = self.agent.jvmti.method_name(method).ok()?;
         let logged = self.log.classes.get(entry as usize)?;
-        let parsed = ClassFile::parse(logged.bytes).ok()?;
+        let parsed = self.classes.entry(entry).or_insert_with(|| ClassFile::parse(logged.bytes).ok()).as_ref()?;
         let found = parsed.methods.iter().find(|m| m.name_str() == name && m.descriptor_str() == descriptor)?;
         let &(_, id, _) = logged.methods.iter().find(|&&(index, ..)| index == found.index)?;
         Some((entry, id))

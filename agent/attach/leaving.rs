@@ -79,6 +79,7 @@ pub(super) fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<()
         _ => {
             // A thread may still read the tree: better its memory is never freed.
             std::mem::forget(agent.arena.clone());
+            agent.arena.unlock();
             message("code of cprof's is still active or could not be taken away: the memory of the tree stays in use");
         }
     }

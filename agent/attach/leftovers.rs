@@ -47,9 +47,9 @@ impl Lastings {
         all
     }
 
-    /// Leaves those with this number out, if there is one.
-    pub fn remove(&mut self, entry: Option<u32>) {
-        self.all.retain(|lasting| Some(lasting.entry) != entry);
+    /// Forgets those with this number, if there is one.
+    pub fn remove(&mut self, jni: Jni, entry: Option<u32>) {
+        self.all.extract_if(.., |lasting| Some(lasting.entry) == entry).for_each(|lasting| jni.unwatch(lasting.class));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::jni::Jni;
 use crate::jvmti::{Error, Jvmti};
+use cprof_instrument::classfile::{ClassFile, access};
 use jni_sys::{jclass, jobject};
 use std::cell::Cell;
 use std::ops::Range;
@@ -24,6 +25,8 @@ struct Hooks {
 }
 
 thread_local! {
+    /// The current thread only wants to see code: what it asks for is to be refused.
+    static LOOKS: Cell<bool> = const { Cell::new(false) };
     static HOOKS: Cell<Hooks> = const { Cell::new(Hooks { last: None, changed: 0 }) };
 }
 
@@ -31,6 +34,31 @@ thread_local! {
 pub fn hooked(changed: bool) {
     let before = HOOKS.get().changed;
     HOOKS.set(Hooks { last: Some(Instant::now()), changed: before + usize::from(changed) });
+}
+
+/// The bytes to answer in a class file load hook, if any, on a thread that only [looks](look_at): where the class would stay as it
+/// is (`woven` is none), such as the VM refuses.
+pub fn answer(woven: Option<Vec<u8>>, bytes: &[u8]) -> Option<Vec<u8>> {
+    if woven.is_some() || !LOOKS.get() {
+        return woven;
+    }
+    let at = ClassFile::parse(bytes).ok()?.pool.end;
+    let mut refusable = bytes.to_vec();
+    refusable[at] ^= (access::SYNTHETIC >> 8) as u8;
+    Some(refusable)
+}
+
+/// Shows a loaded class to the hooks, as its code is known by no other way, and changes nothing. The VM would put code in force
+/// that is as it was like any other: it stops the program, throws compiled code away, links `invokedynamic` anew, and forgets
+/// breakpoints. It does nothing of that where the class is to have other access flags, which it finds after the hooks and before
+/// it verifies (HotSpot 17 to 25, jvmtiRedefineClasses.cpp, `load_new_class_versions`). Other agents that look at the class see one
+/// flag changed that says nothing of how it runs.
+pub fn look_at(jvmti: Jvmti, class: jclass) -> Result<(), Error> {
+    LOOKS.set(true);
+    let refused = jvmti.retransform(&[class]);
+    LOOKS.set(false);
+    // Ok: the hook had other code for it.
+    refused.or_else(|error| if error.is_modifiers_changed() { Ok(()) } else { Err(error) })
 }
 
 /// Classes that may be collected at any time, and then are none any more. While one is held the VM cannot collect its loader

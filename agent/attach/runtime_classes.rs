@@ -3,7 +3,7 @@
 
 use crate::jni::Jni;
 use crate::jvmti::Jvmti;
-use crate::lock;
+use crate::{copies, lock};
 use cprof_instrument::abi;
 use jni_sys::jclass;
 use std::ffi::CString;
@@ -32,7 +32,12 @@ fn is_there(jvmti: Jvmti, jni: Jni) -> bool {
 pub fn install(jvmti: Jvmti, jni: Jni, classes: &[(&'static str, Vec<u8>)]) -> Result<jclass, String> {
     let mut defined = lock(&DEFINED);
     if defined.is_empty() && is_there(jvmti, jni) {
-        return Err("another copy of libcprof.so has been in this JVM; use that file again".to_owned());
+        return Err(match copies::other() {
+            Some(other) => {
+                format!("another copy of libcprof.so has been in this JVM, {other}; use that one again (--agent {other})")
+            }
+            None => "another copy of libcprof.so has been in this JVM; use that file again (--agent)".to_owned(),
+        });
     }
     // All or none, unless an earlier attempt failed half way.
     let (old, new) = classes.split_at(defined.len().min(classes.len()));

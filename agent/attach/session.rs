@@ -240,14 +240,19 @@ fn own_path() -> Option<CString> {
 fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     faults::pass("weave loaded");
     let jvmti = agent.jvmti;
-    let mut classes = Watched::new(jni);
-    let chosen = jni.in_frame(|| choose(agent, jni, &mut classes));
+    let [mut classes, mut seen] = [Watched::new(jni), Watched::new(jni)];
+    let chosen = jni.in_frame(|| choose(agent, jni, &mut classes, &mut seen));
     let woven = chosen.and_then(|()| {
+        seen.each(|class| {
+            if let Err(error) = retransform::look_at(jvmti, class) {
+                agent.classes.refused(class, &refusal(jvmti, class, error));
+            }
+        });
         let refused = |class, error| agent.classes.refused(class, &refusal(jvmti, class, error));
         let outcome = retransform::all(jvmti, &classes, refused);
         if outcome.no_memory { Err(NO_METASPACE.to_owned()) } else { Ok(outcome.longest) }
     });
-    classes.each(|class| agent.classes.set_awaited(class, false));
+    [&classes, &seen].into_iter().for_each(|all| all.each(|class| agent.classes.set_awaited(class, false)));
     let mut longest = woven?;
     if let Some(class) = agent.classes.strange().first() {
         return Err(format!(
@@ -279,8 +284,9 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
     Ok(())
 }
 
-/// Finds the loaded classes that are to be woven.
-fn choose(agent: &Agent, jni: Jni, classes: &mut Watched<'_>) -> Result<(), String> {
+/// Finds the loaded classes that are to be woven, and those that are only to be seen: others inherit from them, and
+/// their native methods are called.
+fn choose<'j>(agent: &Agent, jni: Jni<'j>, classes: &mut Watched<'j>, seen: &mut Watched<'j>) -> Result<(), String> {
     let jvmti = agent.jvmti;
     // Those that are not linked come last: some cannot be, which the VM says for all of a batch, and the others would be woven
     // again.
@@ -314,7 +320,9 @@ fn choose(agent: &Agent, jni: Jni, classes: &mut Watched<'_>) -> Result<(), Stri
             }
             agent.classes.set_awaited(class, true);
         }
-        if !classes.add(class) {
+        let is_woven = left || agent.classes.weaves(&name);
+        let place = if is_woven { &mut *classes } else { &mut *seen };
+        if !place.add(class) {
             return Err(memory::NONE.to_owned());
         }
     }

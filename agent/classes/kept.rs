@@ -41,10 +41,13 @@ pub(super) enum Comes {
 
 impl Classes {
     /// How a class comes. `changed`: it is loaded, and gets this code; or null.
-    pub(super) fn comes(&self, class: &ClassFile<'_>, changed: jclass) -> Comes {
+    pub(super) fn comes(&self, jni: Option<Jni>, class: &ClassFile<'_>, changed: jclass) -> Comes {
         if !weave::is_woven(class) {
-            if !changed.is_null() && self.was_left(changed) {
-                self.is_clean(changed);
+            if let Some(jni) = jni
+                && !changed.is_null()
+                && self.was_left(changed)
+            {
+                self.is_clean(jni, changed);
             }
             return Comes::Clean;
         }
@@ -85,9 +88,9 @@ impl Classes {
     }
 
     /// A class that was left woven by an earlier recording has its own code again.
-    fn is_clean(&self, class: jclass) {
+    fn is_clean(&self, jni: Jni, class: jclass) {
         let entry = self.entry_of(class);
-        lock(&self.lasting).remove(entry);
+        lock(&self.lasting).remove(jni, entry);
         // An error: its frames are taken for those of the code that it had.
         let _ = self.jvmti.set_tag(class, 0);
     }

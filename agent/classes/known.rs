@@ -21,7 +21,7 @@ pub(super) struct Known {
     pub(super) by_name: FxHashMap<i64, FxHashMap<Box<str>, EntryId>>,
     /// Loaders' tags and names of classes that were woven before one without code to weave was entered for them: which the VM may
     /// have refused, as another of that name is there.
-    once: FxHashSet<(i64, Box<str>)>,
+    once: FxHashMap<i64, FxHashSet<Box<str>>>,
     /// In a running JVM: methods that were woven in classes with intrinsic ones, as name and descriptor.
     intrinsic: FxHashMap<Box<str>, Vec<(String, String)>>,
 }
@@ -32,8 +32,14 @@ impl Known {
         let before = self.by_name.entry(loader).or_default().insert(name.into(), entry);
         let is_woven = |entry: EntryId| self.ids.get(entry as usize).is_some_and(|ids| !ids.is_empty());
         if before.is_some_and(is_woven) && !is_woven(entry) {
-            self.once.insert((loader, name.into()));
+            self.once.entry(loader).or_default().insert(name.into());
         }
+    }
+
+    /// A loader is gone, and its classes are.
+    pub(super) fn forget(&mut self, loader: i64) {
+        self.by_name.remove(&loader);
+        self.once.remove(&loader);
     }
 
     /// The frames of that class are none of woven code, whatever was entered before.
@@ -80,7 +86,8 @@ impl Classes {
 
     /// Whether a loaded class counts, or may do so: what was entered for it last is not woven, but something before was.
     pub fn may_be_woven(&self, class: jclass) -> bool {
-        let once = |(loader, name): (i64, String)| lock(&self.known).once.contains(&(loader, name.into()));
+        let once =
+            |(loader, name): (i64, String)| lock(&self.known).once.get(&loader).is_some_and(|names| names.contains(&*name));
         self.is_woven(class) || self.key_of(class).is_some_and(once)
     }
 
@@ -124,6 +131,8 @@ mod tests {
         known.name(1, "a/Empty", 1);
         assert!(known.once.is_empty());
         known.name(1, "a/Same", 1);
-        assert_eq!(known.once.into_iter().collect::<Vec<_>>(), [(1, "a/Same".into())]);
+        assert_eq!(known.once, FxHashMap::from_iter([(1, FxHashSet::from_iter(["a/Same".into()]))]));
+        known.forget(1);
+        assert!(known.once.is_empty() && known.by_name.is_empty());
     }
 }

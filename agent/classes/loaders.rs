@@ -90,7 +90,7 @@ impl Classes {
     /// Of loaders that are gone nothing is kept. (Not by who says that they are: [`Loaders::collected`].)
     pub(super) fn forget_loaders(&self) {
         for tag in self.loaders.forget_gone() {
-            lock(&self.known).by_name.remove(&tag);
+            lock(&self.known).forget(tag);
             if let Some(sight) = &self.sight {
                 sight.forget(tag);
             }

@@ -337,7 +337,7 @@ impl Classes {
         if !self.may_weave(&name) {
             return (None, None);
         }
-        let comes = self.comes(&class, coming.changed());
+        let comes = self.comes(jni, &class, coming.changed());
         let class = match &comes {
             Comes::Clean => class,
             Comes::AsMade(original) => match ClassFile::parse(original) {
@@ -443,6 +443,11 @@ impl Classes {
         known.ids.push(ids);
         known.same.insert(key, id);
         (woven, id)
+    }
+
+    /// [`Policy::weaves`].
+    pub fn weaves(&self, name: &str) -> bool {
+        self.policy.weaves(name)
     }
 
     /// [`Policy::must_stay`].

@@ -162,7 +162,7 @@ impl Classes {
         options: &weave::Options,
     ) -> Result<Option<Woven>, String> {
         let wider = if self.sight.is_none() && class.name() == b"java/lang/Thread" {
-            Some(thread_fields::add(class.bytes).ok_or("its fields cannot be found; cprof cannot keep contexts in it")?)
+            Some(thread_fields::add(class).ok_or("its fields cannot be found; cprof cannot keep contexts in it")?)
         } else {
             None
         };

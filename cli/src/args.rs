@@ -27,7 +27,6 @@ use std::path::PathBuf;
 #[command(
     name = "cprof",
     version,
-    disable_help_subcommand = true,
     after_help = "Examples:
   cprof run -- java -cp app.jar com.acme.Main        count everything, then print a summary
   cprof report cprof-4711.cprof                      the methods that cost most

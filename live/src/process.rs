@@ -1,9 +1,12 @@
 //! What `/proc` says about a process.
 
-use std::fs;
-use std::io;
+use rustix::fd::OwnedFd;
+use rustix::fs::{FileType, Mode, OFlags, fstat, open, openat};
+use rustix::io::Errno;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A process that was there when it was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +44,8 @@ impl Process {
     /// `NotFound` where there is none; others where `/proc` cannot be read.
     pub fn find(pid: u32) -> io::Result<Process> {
         // A process that is gone between open and read answers ESRCH.
-        let gone = |e: io::Error| if e.raw_os_error() == Some(libc_esrch()) { io::ErrorKind::NotFound.into() } else { e };
+        let gone =
+            |e: io::Error| if e.raw_os_error() == Some(Errno::SRCH.raw_os_error()) { io::ErrorKind::NotFound.into() } else { e };
         let stat = read(&format!("/proc/{pid}/stat")).map_err(gone)?;
         let status = read(&format!("/proc/{pid}/status")).map_err(gone)?;
         if is_over(&stat, &status) {
@@ -82,6 +86,21 @@ impl Process {
         PathBuf::from(format!("/proc/{}/root{inside}", self.pid))
     }
 
+    /// Its `/tmp`, to make files in. Where that is a link, it leads root, who sees other files than the process, to a place that the
+    /// process cannot reach.
+    ///
+    /// # Errors
+    /// There is none, or it is a link of another user's.
+    pub fn tmp(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = open(self.path("/"), flags, Mode::empty())?;
+        let follow = if own_user() == self.user { OFlags::empty() } else { OFlags::NOFOLLOW };
+        openat(&root, "tmp", flags | follow, Mode::empty()).map_err(|error| match error {
+            Errno::LOOP | Errno::NOTDIR => io::Error::other("it is a link, which is not followed for another user"),
+            error => error.into(),
+        })
+    }
+
     /// Its command line, one argument each; empty when it may not be read.
     pub fn command_line(&self) -> Vec<String> {
         let bytes = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
@@ -116,8 +135,20 @@ fn files_of(maps: &str) -> Vec<String> {
     files
 }
 
-fn libc_esrch() -> i32 {
-    rustix::io::Errno::SRCH.raw_os_error()
+/// What a file begins with, up to `most` bytes: one that others chose may be a pipe or a device, which nobody waits for. Answers
+/// whose it is, too. `more`: flags to open it with.
+///
+/// # Errors
+/// It cannot be read, or is no ordinary file.
+pub(crate) fn read_foreign(path: &Path, most: u64, more: OFlags) -> io::Result<(Vec<u8>, u32)> {
+    let file = open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | more, Mode::empty())?;
+    let stat = fstat(&file)?;
+    if !FileType::from_raw_mode(stat.st_mode).is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut bytes = Vec::new();
+    File::from(file).take(most).read_to_end(&mut bytes)?;
+    Ok((bytes, stat.st_uid))
 }
 
 /// The ids of all processes there are.
@@ -155,7 +186,7 @@ pub fn user_name(user: u32) -> String {
 }
 
 /// Whether two paths lead to one file.
-pub fn same_file(a: &std::path::Path, b: &std::path::Path) -> bool {
+pub fn same_file(a: &Path, b: &Path) -> bool {
     match (fs::metadata(a), fs::metadata(b)) {
         (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
         _ => false,
@@ -165,7 +196,7 @@ pub fn same_file(a: &std::path::Path, b: &std::path::Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Read as _, Write as _};
+    use std::io::Write as _;
     use std::os::unix::ffi::OsStrExt;
     use std::process::{Command, Stdio};
     use std::time::{SystemTime, UNIX_EPOCH};

@@ -170,17 +170,25 @@ impl Target {
             NotJvm::Unreadable => AttachError::OtherUser { pid, owner }.into(),
         })?;
         let agent = match agent {
-            Some(path) => path.to_owned(),
-            None => agent::find()?.to_str().context("the path of libcprof.so is no text that a JVM could be sent")?.to_owned(),
+            // The JVM has another working directory.
+            Some(path) => output::absolute(Path::new(path))?,
+            None => agent::find()?,
         };
+        let agent = agent.to_str().context("the path of libcprof.so is no text that a JVM could be sent")?.to_owned();
         let exchange = Exchange::new(&jvm.process).with_context(|| format!("making a directory in the /tmp of JVM {pid}"))?;
         Ok(Target { jvm, agent, exchange })
     }
 
     /// Sends options or a command to the agent.
-    fn send(&self, mut options: Options) -> Result<Reply> {
+    fn send(&mut self, mut options: Options) -> Result<Reply> {
         options.add("reply", &self.exchange.reply_path())?;
-        let code = load(&self.jvm, &self.agent, &options.text())?;
+        let code = load(&self.jvm, &self.agent, &options.text()).map_err(|error| match error {
+            AttachError::Unfinished { .. } => {
+                let kept = self.exchange.keep_profile();
+                anyhow!("{error}. A profile that it was to hand over will be in {kept}, as it sees that file")
+            }
+            error => error.into(),
+        })?;
         let pid = self.jvm.process.pid;
         let reply = self.exchange.reply().with_context(|| format!("reading what the agent in JVM {pid} answered"))?;
         match (code, reply.as_ref().and_then(|reply| said(reply, "error"))) {

@@ -33,6 +33,8 @@ pub mod access {
     pub const INTERFACE: u16 = 0x0200;
     /// Declared `abstract`.
     pub const ABSTRACT: u16 = 0x0400;
+    /// Not in the source.
+    pub const SYNTHETIC: u16 = 0x1000;
 }
 
 /// A class file, parsed in place.
@@ -54,6 +56,8 @@ pub struct ClassFile<'a> {
     fields: Vec<Field>,
     /// The methods, in file order.
     pub methods: Vec<Method<'a>>,
+    /// Offset of `fields_count`.
+    pub fields_at: usize,
     /// Offset of `methods_count`.
     pub(crate) methods_at: usize,
     /// Offset of the class's `attributes_count`.
@@ -131,6 +135,7 @@ impl<'a> ClassFile<'a> {
         for _ in 0..count {
             interfaces.push(c.u2()?);
         }
+        let fields_at = c.at();
         let count = c.u2()? as usize;
         let mut fields = Vec::with_capacity(count.min(bytes.len() / 8));
         for _ in 0..count {
@@ -152,7 +157,20 @@ impl<'a> ClassFile<'a> {
         if super_index != 0 {
             pool.class_name(super_index)?;
         }
-        Ok(Self { bytes, major, pool, access, this_index, super_index, interfaces, fields, methods, methods_at, attributes_at })
+        Ok(Self {
+            bytes,
+            major,
+            pool,
+            access,
+            this_index,
+            super_index,
+            interfaces,
+            fields,
+            methods,
+            fields_at,
+            methods_at,
+            attributes_at,
+        })
     }
 
     fn method(c: &mut Cursor<'a>, pool: &Pool<'a>, index: u16) -> Result<Method<'a>, Error> {

@@ -48,7 +48,7 @@ pub struct Pool<'a> {
     /// Offset of each entry's tag; 0 for index 0 and the second half of a long or double.
     offsets: Vec<u32>,
     /// Offset of the first byte after the pool.
-    pub(crate) end: usize,
+    pub end: usize,
 }
 
 impl<'a> Pool<'a> {

@@ -8,7 +8,8 @@
 
 use super::jvm::Jvm;
 use crate::process::{Process, not_ours, own_user, user_name};
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, open, openat, statat, unlinkat};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs;
@@ -71,6 +72,12 @@ pub enum AttachError {
     #[error("JVM {pid} did not answer within {} s; it may be stopped, have -XX:+DisableAttachMechanism in a file of options, or \
          its /tmp be unreachable. Try again", WAKING.as_secs())]
     Silent {
+        /// The process.
+        pid: u32,
+    },
+    /// The agent was still at it when nobody waited any longer.
+    #[error("JVM {pid} has not answered within {} s, and is still at it; cprof list shows whether it is recorded", ANSWERING.as_secs())]
+    Unfinished {
         /// The process.
         pid: u32,
     },
@@ -141,6 +148,8 @@ pub fn load(jvm: &Jvm, library: &str, options: &str) -> Result<i32, AttachError>
         let doing = doing.to_owned();
         move |error: io::Error| match error.kind() {
             io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => AttachError::Ended { pid },
+            // The time limit has passed.
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => AttachError::Unfinished { pid },
             _ => AttachError::Io { pid, doing, error },
         }
     };
@@ -260,7 +269,7 @@ fn try_connect(process: &Process, path: &Path) -> Result<Option<UnixStream>, Att
 
 /// The file that tells the JVM what SIGQUIT means; removed when dropped, if it was made here and the JVM has had the signal.
 struct Trigger {
-    made: Option<(rustix::fd::OwnedFd, String)>,
+    made: Option<(OwnedFd, String)>,
 }
 
 impl Trigger {
@@ -270,16 +279,16 @@ impl Trigger {
         let name = format!(".attach_pid{}", process.inner_pid);
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for directory in directories(process) {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let made = rustix::fs::open(&directory, flags, Mode::empty()).and_then(|directory| {
+            let made = directory.and_then(|directory| {
                 let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
-                openat(&directory, &name, flags, Mode::RUSR | Mode::WUSR).map(|_| directory)
+                openat(&directory, &name, flags, Mode::RUSR | Mode::WUSR)?;
+                Ok(directory)
             });
             match made {
                 Ok(directory) => return Ok(Trigger { made: Some((directory, name)) }),
                 // Somebody else is attaching, or has died doing so: the JVM goes by whose file it is.
-                Err(Errno::EXIST) => return Ok(Trigger { made: None }),
-                Err(error) => last = error.into(),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Trigger { made: None }),
+                Err(error) => last = error,
             }
         }
         Err(AttachError::Io { pid, doing: format!("making {name} in its /tmp"), error: last })
@@ -290,26 +299,26 @@ impl Trigger {
 /// instead of printing all stacks, when its user asks for these. Only empty ones of this user's are anybody's to remove.
 fn clear(process: &Process) {
     let name = format!(".attach_pid{}", process.inner_pid);
-    for directory in directories(process) {
-        let file = directory.join(&name);
-        let left = |file: fs::Metadata| file.is_file() && file.len() == 0 && file.uid() == own_user();
-        if fs::symlink_metadata(&file).is_ok_and(left) {
+    for directory in directories(process).into_iter().flatten() {
+        let left = |file: Stat| FileType::from_raw_mode(file.st_mode).is_file() && file.st_size == 0 && file.st_uid == own_user();
+        if statat(&directory, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(left) {
             // The JVM does not mind when it stays.
-            let _ = fs::remove_file(&file);
+            let _ = unlinkat(&directory, &name, AtFlags::empty());
         }
     }
 }
 
 /// Where a trigger may be: the JVM looks in its working directory first, then in /tmp.
-fn directories(process: &Process) -> [PathBuf; 2] {
-    [process.path("/tmp"), PathBuf::from(format!("/proc/{}/cwd", process.pid))]
+fn directories(process: &Process) -> [io::Result<OwnedFd>; 2] {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    [process.tmp(), open(format!("/proc/{}/cwd", process.pid), flags, Mode::empty()).map_err(io::Error::from)]
 }
 
 impl Drop for Trigger {
     fn drop(&mut self) {
         if let Some((directory, name)) = &self.made {
             // The JVM does not mind when it stays.
-            let _ = rustix::fs::unlinkat(directory, name.as_str(), rustix::fs::AtFlags::empty());
+            let _ = unlinkat(directory, name.as_str(), AtFlags::empty());
         }
     }
 }

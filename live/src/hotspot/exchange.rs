@@ -40,7 +40,7 @@ impl Exchange {
     /// Its /tmp cannot be written.
     pub fn new(process: &Process) -> io::Result<Exchange> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let above = open(process.path("/tmp"), flags, Mode::empty())?;
+        let above = process.tmp()?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
         for attempt in 0..100 {
             let name = format!("{PREFIX}{}-{now}-{attempt}", std::process::id());
@@ -87,7 +87,8 @@ impl Exchange {
         self.file(PROFILE)
     }
 
-    /// Leaves the profile where it is, as it could not be taken. Answers where that is, as the process sees it.
+    /// Leaves the profile where it is, or where it will be: it could not be taken, or the agent is still at it. Answers where that
+    /// is, as the process sees it.
     pub fn keep_profile(&mut self) -> String {
         self.keep = true;
         self.profile_path()

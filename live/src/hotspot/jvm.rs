@@ -2,9 +2,9 @@
 
 use super::launcher::Arguments;
 use super::perfdata::PerfData;
-use crate::process::{self, Process, own_user};
+use crate::process::{self, Process, own_user, read_foreign};
 use crate::recordings::Shelf;
-use std::fs;
+use rustix::fs::OFlags;
 use std::io;
 use std::path::Path;
 
@@ -87,10 +87,14 @@ impl Jvm {
     }
 }
 
+/// A JDK's `release` file has a dozen lines.
+const LONGEST_RELEASE: u64 = 64 << 10;
+
 /// `JAVA_VERSION` of the `release` file that every JDK has in its directory; libjvm.so is in `lib/server` below it.
 fn release(process: &Process, library: &str) -> Option<String> {
     let home = Path::new(library).ancestors().nth(3)?;
-    let text = fs::read_to_string(process.path(home.join("release").to_str()?)).ok()?;
+    let (text, _) = read_foreign(&process.path(home.join("release").to_str()?), LONGEST_RELEASE, OFlags::empty()).ok()?;
+    let text = String::from_utf8_lossy(&text);
     let version = text.lines().find_map(|l| l.strip_prefix("JAVA_VERSION="))?;
     Some(version.trim_matches('"').to_owned())
 }

@@ -3,11 +3,10 @@
 //! Layout: HotSpot's `perfMemory.hpp` (PerfDataPrologue, PerfDataEntry), version 2.0, the same in JDK 8 to 25. Only texts are
 //! read here.
 
-use crate::process::Process;
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use crate::process::{Process, read_foreign};
+use rustix::fs::OFlags;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::Path;
 
 /// First four bytes, big-endian whatever the machine.
@@ -36,15 +35,8 @@ impl PerfData {
 
     /// Reads a file if it is the user's own and no link.
     fn read(path: &Path, user: u32) -> Option<PerfData> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = open(path, flags, Mode::empty()).ok()?;
-        let stat = fstat(&file).ok()?;
-        if !FileType::from_raw_mode(stat.st_mode).is_file() || stat.st_uid != user {
-            return None;
-        }
-        let mut bytes = Vec::new();
-        File::from(file).take(MOST).read_to_end(&mut bytes).ok()?;
-        PerfData::parse(&bytes)
+        let (bytes, owner) = read_foreign(path, MOST, OFlags::NOFOLLOW).ok()?;
+        if owner == user { PerfData::parse(&bytes) } else { None }
     }
 
     /// Reads what is well formed up to the first entry that is not.

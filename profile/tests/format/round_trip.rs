@@ -57,10 +57,11 @@ fn a_full_disk_is_an_error_and_nothing_is_printed() {
     if std::env::var_os(CHILD).is_none() {
         // The standard error of a process of its own.
         let this = std::env::current_exe().unwrap();
-        let name = "a_full_disk_is_an_error_and_nothing_is_printed";
+        let name = "round_trip::a_full_disk_is_an_error_and_nothing_is_printed";
         let child = std::process::Command::new(this).args(["--exact", name, "--nocapture"]).env(CHILD, "1").output().unwrap();
-        let said = String::from_utf8_lossy(&child.stderr);
+        let [ran, said] = [&child.stdout, &child.stderr].map(|text| String::from_utf8_lossy(text));
         assert!(child.status.success() && said.is_empty(), "{said}");
+        assert!(ran.contains("1 passed"), "{ran}");
         return;
     }
     let profile = cprof_synthetic::demo().profile(&[]);

@@ -295,6 +295,38 @@ fn what_the_user_left_out_is_no_gap() {
     }
 }
 
+#[test]
+fn what_the_user_left_out_is_seen_and_not_touched() {
+    for bench in run::benches() {
+        let name = format!("JDK {}", bench.jdk.feature);
+        let directory = build::fresh(&format!("attach-untouched-{}", bench.jdk.feature));
+        let out = directory.join("round.cprof");
+        let mut running = Running::start(bench.program(&["LeftOut"]), &directory);
+        let mut lambda = running.ask("lambda");
+        for (options, untouched) in [("include=LeftOut$Counted,", true), ("", false), ("include=LeftOut$Counted,", true)] {
+            assert_ok(&running.command(&format!("{options}out={}", out.display())));
+            let linked = running.ask("lambda");
+            assert_eq!(linked == lambda, untouched, "{name}, {options}");
+            assert_eq!(running.ask("100"), "measured");
+            let left = running.command("command=detach");
+            assert_ok(&left);
+            // Changing it back links it once more.
+            lambda = running.ask("lambda");
+            let mut report = Command::new(build::cprof());
+            report.arg("report").arg(&out).args(["--root", "LeftOut$Counted.measured", "--format", "json"]);
+            let report: serde_json::Value = serde_json::from_str(&build::must(&mut report)).expect("JSON");
+            let natives = report["methods"].as_array().expect("rows").iter().filter(|row| row["native"] == true);
+            let mut natives: Vec<_> =
+                natives.map(|row| (row["method"].as_str().expect("a name"), row["calls"].as_u64().expect("a number"))).collect();
+            natives.sort_unstable();
+            // Those that `Own.mix` calls are counted with it.
+            let hashes = if untouched { 100 } else { 200 };
+            assert_eq!(natives, [("getClass", 100), ("identityHashCode", hashes)], "{name}, {options}");
+        }
+        assert_eq!(running.end(), (String::new(), String::new()), "{name}");
+    }
+}
+
 /// Where its frame is, the code tells that it had from the beginning.
 #[test]
 fn a_hidden_class_of_an_earlier_attach_with_other_options_is_counted_to_the_bytecode() {

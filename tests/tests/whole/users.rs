@@ -124,3 +124,48 @@ fn what_others_put_in_shared_directories_is_neither_followed_nor_believed() {
     drop(recording);
     workers.kill();
 }
+
+/// A process that looks like a JVM, of user nobody, who made all that it sees: in a root of its own, whose `/tmp` leads elsewhere
+/// when root follows it from outside, and with a pipe in the place of its JDK's `release`.
+#[test]
+fn root_follows_no_link_out_of_a_process_s_own_root() {
+    if is_without("root") {
+        return;
+    }
+    let root = build::fresh("own-root");
+    let victim = build::fresh("own-root-victim");
+    for directory in ["bin", "lib", "lib64", "jdk/lib/server"] {
+        fs::create_dir_all(root.join(directory)).or_fail(directory);
+    }
+    let maps = fs::read_to_string("/proc/self/maps").expect("this process has memory");
+    let libc = maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..]))).find(|f| f.ends_with("libc.so.6"));
+    let libc = libc.expect("tests are linked to it");
+    let loader = "lib64/ld-linux-x86-64.so.2";
+    for (from, to) in [
+        (Path::new("/").join(loader), loader),
+        (libc.to_owned(), "lib/libc.so.6"),
+        (libc.with_file_name("libm.so.6"), "jdk/lib/server/libjvm.so"),
+        (PathBuf::from("/bin/sleep"), "bin/sleep"),
+    ] {
+        fs::copy(&from, root.join(to)).or_fail(from.display());
+    }
+    symlink(&victim, root.join("tmp")).or_fail("making a link");
+    build::must(Command::new("mkfifo").arg(root.join("jdk/release")));
+    let mut process = Command::new("chroot");
+    process.arg("--userspec=65534:65534").arg(&root).arg(Path::new("/").join(loader));
+    process.args(["--library-path", "/lib", "--preload", "/jdk/lib/server/libjvm.so", "/bin/sleep", "600"]);
+    let mut process = process.spawn().or_fail(format_args!("starting {process:?}"));
+    let pid = process.id();
+    let mapped = || fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| maps.contains("libjvm.so"));
+    while !mapped() {
+        assert_eq!(process.try_wait().expect("it is a child"), None, "it has ended");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let listed = cprof(&["list", "--format", "csv"]);
+    let attached = cprof(&["attach", &pid.to_string(), "-o", text(&victim.join("it.cprof"))]);
+    process.kill().expect("it is a child");
+    process.wait().expect("it is a child");
+    assert!(listed.stdout.contains(&format!("{pid},")), "{listed:?}");
+    assert!(attached.code == 1 && attached.stderr.contains("it is a link, which is not followed"), "{}", attached.stderr);
+    assert_eq!(fs::read_dir(&victim).or_fail(victim.display()).count(), 0, "nothing was made there");
+}
