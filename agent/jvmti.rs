@@ -81,6 +81,9 @@ impl fmt::Display for Error {
             // JNI_EDETACHED before the VM is created in full (jni.cpp, jni_GetEnv), JNI_EVERSION but in the phases ONLOAD and
             // LIVE (jvmtiExport.cpp, get_jvmti_interface).
             ("GetEnv", -2 | -3) => f.write_str("it is starting or ending, and lets no agent in; try again"),
+            (function, faults::JVMTI_NO_MEMORY) => {
+                write!(f, "{function} failed: the JVM has no memory, of its heap, its metaspace, or the process's")
+            }
             (function, code) => write!(f, "{function} failed with error {code}"),
         }
     }

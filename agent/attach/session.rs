@@ -75,8 +75,8 @@ fn slots() -> Result<&'static Slots, String> {
     }
 }
 
-const NO_METASPACE: &str = "the JVM has no memory for the woven classes; its metaspace may be full: give it more with -XX:MaxMetaspaceSize=, or have fewer \
-                            classes woven with include=";
+const NO_MEMORY: &str = "the JVM has no memory for the woven classes: its metaspace (-XX:MaxMetaspaceSize=) or its heap (-Xmx) is full; give it more, or have \
+                         fewer classes woven with include=";
 
 /// HotSpot drops the breakpoints in a class that is retransformed, whoever set them (`VM_RedefineClasses::redefine_single_class`,
 /// 17 to 25), and tells nobody.
@@ -163,7 +163,7 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         let runtime = runtime_classes::install(jvmti, jni, &classes)?;
         let library = jni.new_string(&library).ok_or("no memory for a string in this JVM")?;
         jni.ask_static(runtime, c"attach", c"(Ljava/lang/String;)V", library).ok_or(
-            "cprof's runtime cannot be set up in this JVM: it must be able to load libcprof.so once more, by the same path",
+            "cprof's runtime cannot be set up in this JVM: it must be able to load libcprof.so once more, by the same path, and have some heap left",
         )?;
         let methods = Methods::find(vm, feature);
         if methods.is_none() {
@@ -250,7 +250,7 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         });
         let refused = |class, error| agent.classes.refused(class, &refusal(jvmti, class, error));
         let outcome = retransform::all(jvmti, &classes, refused);
-        if outcome.no_memory { Err(NO_METASPACE.to_owned()) } else { Ok(outcome.longest) }
+        if outcome.no_memory { Err(NO_MEMORY.to_owned()) } else { Ok(outcome.longest) }
     });
     [&classes, &seen].into_iter().for_each(|all| all.each(|class| agent.classes.set_awaited(class, false)));
     let mut longest = woven?;

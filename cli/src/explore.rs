@@ -116,7 +116,7 @@ fn measured(view: &View, chosen: &[bool], c: &Configuration, args: &Explore) -> 
     let options = Options { cache: Some(c.cache), without_upcalls: args.no_upcalls, without_exceptions: args.no_exceptions };
     let evaluation = evaluate(&view.profile, &view.measures, &view.natives, &model, &options)
         .with_context(|| format!("target {}, cache {}", c.target, c.cache))?;
-    let notes = evaluation.notes.iter().map(|note| format!("{}: {note}", c.target)).collect();
+    let notes = evaluation.notes.iter().map(|note| format!("{}, cache {}: {note}", c.target, c.cache)).collect();
     let mut metrics = Metrics::default();
     (0..evaluation.nodes.len()).filter(|&node| chosen[node]).for_each(|node| metrics.add(&evaluation.nodes.get(node)));
     Ok(Measured { time: time(&model, &metrics), metrics, notes })

@@ -73,13 +73,15 @@ pub fn run(args: &Run) -> Result<ExitCode> {
         command.args(DETERMINISTIC).env("TZ", "UTC").env("LC_ALL", "C.UTF-8");
     }
     command.args(stack_size::widened(arguments));
+    let path_of = |pid| options::out_path(Path::new(&out), pid, now);
+    let before = (path_of(0) == path_of(1)).then(|| places(&path_of(0)));
     let mut child = command.spawn().with_context(|| {
         format!("cannot start {}; name the java command by its path, or put it on PATH", Path::new(java).display())
     })?;
     let pid = child.id();
-    let path = options::out_path(Path::new(&out), pid, now);
+    let path = path_of(pid);
     // A JVM is far from writing anything yet.
-    let places = places(&path);
+    let places = before.unwrap_or_else(|| places(&path));
     let handle = signals.handle();
     let forwarder = std::thread::spawn(move || signals.forever().for_each(|signal| forward(signal, pid)));
     let status = child.wait().context("waiting for the JVM")?;

@@ -141,6 +141,9 @@ pub fn tell(what: fmt::Arguments<'_>) {
 
 /// The whole path of a file, as somebody with another working directory must name it; links are not followed.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
+    if path.as_os_str().is_empty() {
+        bail!(Usage("a file without a name cannot be written; name one".to_owned()));
+    }
     std::path::absolute(path).with_context(|| {
         format!("where {} is cannot be found out, as the working directory is gone; give the whole path", path.display())
     })

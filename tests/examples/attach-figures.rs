@@ -2,11 +2,12 @@
 //! of many.
 //!
 //! ```text
-//! cargo run --release -p cprof-tests --example attach-figures -- SERVER SECONDS [ROUNDS]
+//! cargo run --release -p cprof-tests --example attach-figures -- SERVER SECONDS [ROUNDS | include=PATTERN]
 //! ```
 //!
 //! SERVER is http, tomcat or h2; requests are counted for SECONDS at a time. Two JVMs run the same server, and are asked in
-//! turns: cprof comes to one of them and leaves, and never to the other, by which is seen what the machine did meanwhile.
+//! turns: cprof comes to one of them and leaves, and never to the other, by which is seen what the machine did meanwhile. With a
+//! pattern it weaves only the classes that fit.
 //!
 //! With ROUNDS there is a third one, to which `benches/retransform/` comes twice instead, and all are asked for as long: what is
 //! measured is their speed, that many times, after cprof has left.
@@ -80,14 +81,14 @@ impl Busy {
     }
 }
 
-fn measure(server: Server, bench: &Bench, window: Duration) -> Value {
+fn measure(server: Server, bench: &Bench, window: Duration, include: &str) -> Value {
     let directories = ["touched", "never"].map(|name| build::fresh(&format!("figures-{}-{name}", server.name())));
     let [mut touched, mut never] = directories.each_ref().map(|directory| Busy::start(server, bench, window, directory));
     touched.warm_up();
     never.warm_up();
     let (before, never_before) = (touched.steady(), never.steady());
     let out = directories[0].join("app.cprof");
-    let coming = touched.command(&format!("out={}", out.display()), before);
+    let coming = touched.command(&format!("{include}out={}", out.display()), before);
     // The other one shows whether the machine is slower or faster than it was.
     let steady = |touched: &mut Busy, never: &mut Busy| (touched.steady() / before) / (never.steady() / never_before);
     let attached = steady(&mut touched, &mut never);
@@ -144,17 +145,25 @@ fn main() {
     let server =
         |name: &String| [Server::Http, Server::Tomcat, Server::Database].into_iter().find(|server| server.name() == name);
     let number = |text: &String| text.parse().ok().filter(|&number: &u32| number > 0);
-    let (server, seconds, rounds) = match &arguments[..] {
-        [name, seconds] => (server(name), number(seconds), Some(0)),
-        [name, seconds, rounds] => (server(name), number(seconds), number(rounds)),
-        _ => (None, None, None),
+    let (server, seconds, rounds, include) = match &arguments[..] {
+        [name, seconds] => (server(name), number(seconds), Some(0), String::new()),
+        [name, seconds, include] if include.starts_with("include=") => {
+            (server(name), number(seconds), Some(0), format!("{include},"))
+        }
+        [name, seconds, rounds] => (server(name), number(seconds), number(rounds), String::new()),
+        _ => (None, None, None, String::new()),
     };
     let (Some(server), Some(seconds), Some(rounds)) = (server, seconds, rounds) else {
-        eprintln!("attach-figures: expected http, tomcat or h2, seconds, and perhaps rounds, got {arguments:?}");
+        eprintln!(
+            "attach-figures: expected http, tomcat or h2, seconds, and perhaps rounds or include=PATTERN, got {arguments:?}"
+        );
         std::process::exit(2);
     };
     let window = Duration::from_secs(seconds.into());
     for bench in server.benches() {
-        println!("{}", if rounds == 0 { measure(server, &bench, window) } else { follow(server, &bench, window, rounds) });
+        println!(
+            "{}",
+            if rounds == 0 { measure(server, &bench, window, &include) } else { follow(server, &bench, window, rounds) }
+        );
     }
 }

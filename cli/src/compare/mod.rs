@@ -59,7 +59,7 @@ impl Loaded {
                 [] => String::new(),
                 names => format!("; only {} has {}", view.file, names.join(", ")),
             };
-            format!("--metric {name}, in both profiles{}{}", missing(&only[0], before), missing(&only[1], after))
+            format!("--metric {name} is none of both profiles{}{}", missing(&only[0], before), missing(&only[1], after))
         })?;
         Ok(pairs[at])
     }

@@ -112,7 +112,7 @@ pub fn recorded_differently(before: &View, after: &View) -> Vec<String> {
     let counted = [&before.profile, &after.profile].map(Profile::counted);
     if counted[0] != counted[1] {
         let [first, second] = counted.map(|counted| match counted {
-            Some(what) if what.is_empty() => "everything".to_owned(),
+            Some(what) if what.is_empty() => "with no such option".to_owned(),
             Some(what) => what.join(", "),
             None => "different parts".to_owned(),
         });

@@ -13,7 +13,7 @@ use cprof_annotate::lines::{self, Lines};
 use cprof_annotate::method::{Annotation, Outcome, Way};
 use cprof_profile::names::thousands;
 use cprof_profile::tree::Symbol;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -27,16 +27,20 @@ struct Key {
     descriptor: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     source_file: Option<String>,
-    /// 0: bytecodes without a line number.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// 0: bytecodes without a line number, which are of no line in JSON.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "line_or_null")]
     line: Option<u16>,
+}
+
+fn line_or_null<S: Serializer>(line: &Option<u16>, serializer: S) -> Result<S::Ok, S::Error> {
+    line.filter(|&line| line > 0).serialize(serializer)
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     bytecodes: u64,
-    /// Executed blocks; of lines, executions.
-    executions: u64,
+    /// Executed blocks; of lines, executions. What is of no line has none.
+    executions: Option<u64>,
     branches: u64,
     taken: u64,
 }
@@ -77,21 +81,21 @@ pub fn collect(view: &View, by: HistogramBy) -> Result<Rows> {
             let of_class = lines.entry((symbol.class.clone(), class.source_file.clone())).or_default();
             lines::add(&mut of_class.0, &annotation);
             let rows = annotation.rows.iter().filter(|row| row.line.is_none());
-            of_class.1.add(without_line(&annotation), 0, &branches(rows.flat_map(|row| &row.outcomes)));
+            of_class.1.add(without_line(&annotation), None, &branches(rows.flat_map(|row| &row.outcomes)));
             return;
         }
         let mut mix = Mix::default();
         mix.add(&annotation);
         let branches = mix.branches.all();
         let counts = rows.entry(key(symbol, by)).or_default();
-        counts.add(mix.bytecodes, mix.blocks(), &branches);
+        counts.add(mix.bytecodes, Some(mix.blocks()), &branches);
     })?;
     for ((class, source_file), (lines, without)) in lines {
         let key = |line| Key { class: class.clone(), source_file: Some(source_file.clone()), line: Some(line), ..Key::default() };
         for (number, line) in lines {
             if line.bytecodes > 0 {
                 let outcomes = branches(line.outcomes.iter().map(|of| &of.outcome));
-                rows.entry(key(number)).or_default().add(line.bytecodes, line.executions, &outcomes);
+                rows.entry(key(number)).or_default().add(line.bytecodes, Some(line.executions), &outcomes);
             }
         }
         if without.bytecodes > 0 {
@@ -133,9 +137,11 @@ fn key(symbol: &Symbol, by: HistogramBy) -> Key {
 }
 
 impl Counts {
-    fn add(&mut self, bytecodes: u64, executions: u64, branches: &Outcomes) {
+    fn add(&mut self, bytecodes: u64, executions: Option<u64>, branches: &Outcomes) {
         self.bytecodes = self.bytecodes.saturating_add(bytecodes);
-        self.executions = self.executions.saturating_add(executions);
+        if let Some(executions) = executions {
+            self.executions = Some(self.executions.unwrap_or(0).saturating_add(executions));
+        }
         self.branches = self.branches.saturating_add(branches.executed());
         self.taken = self.taken.saturating_add(branches.taken);
     }
@@ -167,8 +173,9 @@ impl Rows {
         let mut table = Table::new(&heads);
         let shown = self.shown(args);
         for Row { key, counts } in shown {
-            let mut cells = vec![thousands(counts.bytecodes), share(counts.bytecodes, all), thousands(counts.executions)];
-            let mean = counts.bytecodes as f64 / counts.executions.max(1) as f64;
+            let executions = counts.executions.map_or_else(|| "-".to_owned(), thousands);
+            let mut cells = vec![thousands(counts.bytecodes), share(counts.bytecodes, all), executions];
+            let mean = counts.bytecodes as f64 / counts.executions.unwrap_or(0).max(1) as f64;
             cells.extend(per.map(|_| format!("{mean:.2}")));
             cells.extend([thousands(counts.branches), share(counts.taken, counts.branches), key.readable()]);
             table.row(cells);
@@ -196,7 +203,8 @@ impl Rows {
             let texts = [Some(&key.class), key.method.as_ref(), key.descriptor.as_ref(), key.source_file.as_ref()];
             let mut fields: Vec<String> = texts.into_iter().flatten().map(|text| field(text)).collect();
             fields.extend(key.line.map(|line| if line == 0 { String::new() } else { line.to_string() }));
-            let Counts { bytecodes, executions, branches, taken } = counts;
+            let Counts { bytecodes, branches, taken, .. } = counts;
+            let executions = counts.executions.map(|number| number.to_string()).unwrap_or_default();
             write!(out, "{},{bytecodes},{executions},{branches},{taken}\r\n", fields.join(","))?;
         }
         Ok(())
@@ -211,8 +219,8 @@ impl Rows {
             .map(|Row { key, counts }| JsonRow {
                 key,
                 bytecodes: counts.bytecodes,
-                executions: by_line.then_some(counts.executions),
-                blocks: (!by_line).then_some(counts.executions),
+                executions: counts.executions.filter(|_| by_line),
+                blocks: counts.executions.filter(|_| !by_line),
                 branches: counts.branches,
                 taken: counts.taken,
             })

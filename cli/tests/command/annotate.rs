@@ -66,7 +66,7 @@ fn bytecodes_on_no_line_are_told() {
     let file = File::of("no-line", &profile);
     let lines = file.text("histogram", &["--by", "line", "--format", "csv"]);
     let head = "class,source_file,line,bytecodes,executions,branches,taken\r\n";
-    assert_eq!(lines, format!("{head}demo.Main,Main.java,,30,0,0,0\r\ndemo.Main,Main.java,3,10,5,0,0\r\n"));
+    assert_eq!(lines, format!("{head}demo.Main,Main.java,,30,,0,0\r\ndemo.Main,Main.java,3,10,5,0,0\r\n"));
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join("demo")).unwrap();
     std::fs::write(directory.path().join("demo/Main.java"), "package demo;\nclass Main {\nvoid main() {}\n}\n").unwrap();
@@ -186,7 +186,7 @@ fn histograms() {
     );
     assert_eq!(
         file.text("histogram", &["--by", "line", "--format", "csv", "--top", "1"]),
-        "class,source_file,line,bytecodes,executions,branches,taken\r\ndemo.Main,,,36,0,8,3\r\n"
+        "class,source_file,line,bytecodes,executions,branches,taken\r\ndemo.Main,,,36,,8,3\r\n"
     );
     let json = file.json("histogram", &[]);
     // The block that an exception left after one of its three bytecodes counts as one of that size.

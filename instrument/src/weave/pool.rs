@@ -15,12 +15,13 @@ pub(super) struct NewConstants {
     next: u32,
     heir: Option<u16>,
     runtime: Option<u16>,
-    throwable: Option<u16>,
     /// A handful.
     shared: Vec<(&'static str, u16)>,
     /// `<local4>`, by slot.
     local_names: Vec<(u16, u16)>,
     integers: HashMap<i32, u16>,
+    /// By name; the types of parameters are in descriptors only.
+    classes: HashMap<Box<[u8]>, u16>,
     calls: [Option<u16>; Call::ALL.len()],
 }
 
@@ -30,11 +31,13 @@ impl NewConstants {
     pub(super) fn begin(&mut self, count: usize, heir: Option<u16>) {
         let (mut bytes, mut integers) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.integers));
         let (mut shared, mut local_names) = (std::mem::take(&mut self.shared), std::mem::take(&mut self.local_names));
+        let mut classes = std::mem::take(&mut self.classes);
         bytes.clear();
         integers.clear();
         shared.clear();
         local_names.clear();
-        *self = Self { bytes, next: count as u32, heir, integers, shared, local_names, ..Self::default() };
+        classes.clear();
+        *self = Self { bytes, next: count as u32, heir, integers, classes, shared, local_names, ..Self::default() };
     }
 
     /// The new count for the file; `None`: more constants than a class file can have.
@@ -59,10 +62,15 @@ impl NewConstants {
         self.push(tag::UTF8, &[&length, text])
     }
 
-    /// A Class constant; `name` is shorter than 65536 bytes, being part of a descriptor or ours.
+    /// A Class constant, once for each name; that is shorter than 65536 bytes, being part of a descriptor or ours.
     pub(super) fn class(&mut self, name: &[u8]) -> u16 {
-        let name = self.utf8(name).to_be_bytes();
-        self.push(tag::CLASS, &[&name])
+        if let Some(&index) = self.classes.get(name) {
+            return index;
+        }
+        let text = self.utf8(name).to_be_bytes();
+        let index = self.push(tag::CLASS, &[&text]);
+        self.classes.insert(name.into(), index);
+        index
     }
 
     /// An Integer constant. (A method may be written several times, until all jumps reach.)
@@ -100,14 +108,7 @@ impl NewConstants {
 
     /// The Class constant of `java.lang.Throwable`.
     pub(super) fn throwable(&mut self) -> u16 {
-        match self.throwable {
-            Some(index) => index,
-            None => {
-                let index = self.class(b"java/lang/Throwable");
-                self.throwable = Some(index);
-                index
-            }
-        }
+        self.class(b"java/lang/Throwable")
     }
 
     /// A Utf8 constant that several methods of a class may need, once.

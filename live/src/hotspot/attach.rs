@@ -141,8 +141,14 @@ pub enum AttachError {
 /// # Errors
 /// See [`AttachError`]; nothing has been changed in the JVM then.
 pub fn load(jvm: &Jvm, library: &str, options: &str) -> Result<i32, AttachError> {
-    let pid = jvm.process.pid;
     check(jvm, library, options)?;
+    // "true": the path is absolute.
+    result(jvm.process.pid, &ask(jvm, "load", [library, "true", options])?)
+}
+
+/// Gives a JVM a command of the protocol's, which may be asked for nothing that [`load`] is not. Answers its answer.
+pub(super) fn ask(jvm: &Jvm, command: &str, arguments: [&str; 3]) -> Result<String, AttachError> {
+    let pid = jvm.process.pid;
     let mut stream = connect(&jvm.process)?;
     let fail = |doing: &str| {
         let doing = doing.to_owned();
@@ -154,16 +160,18 @@ pub fn load(jvm: &Jvm, library: &str, options: &str) -> Result<i32, AttachError>
         }
     };
     stream.set_read_timeout(Some(ANSWERING)).map_err(fail("setting a time limit"))?;
-    // "true": the path is absolute.
-    let request = ["1", "load", library, "true", options].map(|text| format!("{text}\0")).concat();
+    let request: String = ["1", command].iter().chain(&arguments).map(|text| format!("{text}\0")).collect();
     stream.write_all(request.as_bytes()).map_err(fail("sending the command"))?;
     let mut answer = Vec::new();
     stream.take(LONGEST_ANSWER).read_to_end(&mut answer).map_err(fail("waiting for the answer"))?;
-    result(pid, &String::from_utf8_lossy(&answer))
+    Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 /// What can be known before the JVM is disturbed.
-fn check(jvm: &Jvm, library: &str, options: &str) -> Result<(), AttachError> {
+///
+/// # Errors
+/// See [`AttachError`].
+pub fn check(jvm: &Jvm, library: &str, options: &str) -> Result<(), AttachError> {
     let process = &jvm.process;
     let (pid, own) = (process.pid, own_user());
     if own != 0 && own != process.user {

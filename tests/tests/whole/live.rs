@@ -443,9 +443,27 @@ fn what_cannot_be_attached_to_is_named_with_the_way_out() {
         drop(workers);
         let workers = Workers::start(&bench, None, &["-XX:-EnableDynamicAgentLoading"], &[]).started();
         refused(workers.pid(), &["--agent", "/nowhere/libcprof.so"], "sees no file /nowhere/libcprof.so");
+        refused(workers.pid(), &["--agent", "nowhere.so"], &std::path::absolute("nowhere.so").expect("a path").to_string_lossy());
         refused(workers.pid(), &["--include", &"x".repeat(2000)], "too long");
         refused(workers.pid(), &[], "-XX:+EnableDynamicAgentLoading");
         let (ending, _) = workers.kill();
         assert!(!ending.stderr.contains("Full thread dump"), "{}", ending.stderr);
+    }
+}
+
+#[test]
+fn a_jvm_without_metaspace_for_woven_classes_is_left_alone() {
+    for bench in run::benches() {
+        let workers = Workers::start(&bench, None, &["-XX:MaxMetaspaceSize=14m"], &[]).started();
+        let pid = workers.pid().to_string();
+        let refused = cprof(&["attach", &pid, "--for", "200ms"]);
+        let says = ["has 1", "of metaspace left", "-XX:MaxMetaspaceSize=14.0 MB", "--include"];
+        assert!(refused.code == 1 && says.iter().all(|part| refused.stderr.contains(part)), "{}", refused.stderr);
+        let out = build::fresh(&format!("metaspace-{}", bench.jdk.feature)).join("it.cprof");
+        let some = cprof(&["attach", &pid, "--for", "1s", "--include", "Workers*", "-o", out.to_str().expect("text")]);
+        assert_eq!(some.code, 0, "JDK {}: {}", bench.jdk.feature, some.stderr);
+        assert!(calls(&out, "Workers", "tick") > 0);
+        let (ending, _) = workers.kill();
+        assert!(!ending.stderr.contains("OutOfMemoryError"), "{}", ending.stderr);
     }
 }
