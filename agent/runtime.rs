@@ -188,23 +188,17 @@ mod tests {
     #[test]
     fn java_mirrors_abi() {
         let source = include_str!("../runtime-java/src/java/lang/CProfLayout.java");
-        let value = |name: &str| -> u64 {
-            let hits: Vec<u64> = source
-                .split([',', ';', '\n'])
-                .filter_map(|part| part.rsplit_once('='))
-                .filter(|(left, _)| left.split_whitespace().last() == Some(name))
-                .filter_map(|(_, right)| {
-                    let digits = right.trim().replace('_', "");
-                    match digits.strip_prefix("0x") {
-                        Some(hex) => u64::from_str_radix(hex, 16).ok(),
-                        None => digits.parse().ok(),
-                    }
-                })
-                .collect();
-            assert_eq!(hits.len(), 1, "constant {name} in CProfLayout.java: {hits:?}");
-            hits[0]
-        };
-        for (name, expected) in [
+        let (_, mirror) = source.split_once("mirror of abi.rs").expect("the part that is compared");
+        let constants = mirror.split([',', ';', '\n']).filter_map(|part| part.rsplit_once('=')).map(|(left, right)| {
+            let digits = right.trim().replace('_', "");
+            let value = match digits.strip_prefix("0x") {
+                Some(hex) => u64::from_str_radix(hex, 16),
+                None => digits.parse(),
+            };
+            (left.split_whitespace().last().expect("a name"), value.expect("a number"))
+        });
+        let mut constants: Vec<(&str, u64)> = constants.collect();
+        let mut expected = vec![
             ("TOP", header::TOP),
             ("LIMIT", header::LIMIT),
             ("SOFT_LIMIT", header::SOFT_LIMIT),
@@ -297,8 +291,17 @@ mod tests {
             ("EVENT_CALLER", event::CALLER),
             ("EVENT_LEAF", event::LEAF >> 32),
             ("EVENT_COLD", event::COLD),
-        ] {
-            assert_eq!(value(name), expected, "{name}");
-        }
+            ("EVENT_SIZE", event::SIZE),
+            ("LOG_HEADER", event::LOG_HEADER),
+            ("CHUNK_HEADER", abi::chunk::HEADER),
+            ("INDEX_HEADER", abi::index::HEADER),
+            ("LABEL_HEADER", abi::label::HEADER),
+            ("LABEL_LONGEST", abi::label::LONGEST.into()),
+            ("BCI", u16::MAX.into()),
+            ("CODE_LENGTH", abi::METHOD_ENTRY / 2),
+        ];
+        constants.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(constants, expected);
     }
 }

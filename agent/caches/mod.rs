@@ -23,9 +23,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use view::View;
 
-/// Bytes of a log before its first event.
-const LOG_HEADER: u64 = 8;
-
 /// How many places for misses of a cause nodes have.
 pub fn lanes(specs: &[CacheSpec]) -> u32 {
     match simulation(specs) {
@@ -99,7 +96,7 @@ impl Caches {
         if Memory::u32(&*self.arena, log)? != kind::LOG {
             return None;
         }
-        let start = log + LOG_HEADER;
+        let start = log + event::LOG_HEADER;
         let from = start + tree.done;
         let reading = self.counting.read().unwrap_or_else(PoisonError::into_inner);
         let mut view = View::new(&self.arena, &reading);

@@ -247,17 +247,16 @@ impl MethodEntry {
 pub mod kind {
     /// Nothing more in this chunk.
     pub const END: u32 = 0;
-    /// 24 bytes: kind, u32 where, u32 next (reference), u32 pad, u64 count. `where`: bytecode index; bit 31: caught
-    /// in the method itself (else the exception left it).
+    /// See [`super::departure`].
     pub const DEPARTURE: u32 = 1;
-    /// Chunk header, 16 bytes: kind, u32 tree reference, u64 size in bytes, header included.
+    /// A chunk's header, see [`super::chunk`].
     pub const CHUNK: u32 = 2;
     /// The root of a tree, see [`super::root`].
     pub const ROOT: u32 = 3;
-    /// An index table (old ones stay as garbage): kind, u32 number of entries (a power of two), then u32 references. Padded to 8
-    /// bytes. Finds children that are in no slot of their parent by (parent, method, site); with folding rules, all nodes.
+    /// An index table (old ones stay as garbage): kind, u32 number of entries (a power of two), then, behind
+    /// [`super::index::HEADER`], u32 references. Padded to 8 bytes. Finds children that are in no slot of their parent by (parent, method, site); with folding rules, all nodes.
     pub const INDEX: u32 = 4;
-    /// A thread's name: kind, u32 length in bytes, u32 hash, u32 flags (bit 0: UTF-16 else Latin-1), then the bytes, padded to 8.
+    /// A thread's name, see [`super::label`].
     pub const LABEL: u32 = 5;
     /// Overflow marker node: as a node without counters; parent of a tree's overflow nodes.
     pub const OVERFLOW: u32 = 6;
@@ -360,6 +359,32 @@ pub mod lessees {
     pub const UNNAMED: u32 = 16;
 }
 
+/// A chunk of a tree's memory: u32 kind, then:
+pub mod chunk {
+    /// u32 reference of the tree
+    pub const TREE: u64 = 4;
+    /// u64 size in bytes, header included
+    pub const BYTES: u64 = 8;
+    /// size of the header; objects follow
+    pub const HEADER: u64 = 16;
+}
+
+/// An index table.
+pub mod index {
+    /// size of what precedes the references, in bytes
+    pub const HEADER: u64 = 8;
+}
+
+/// A thread's name: u32 kind, u32 length in bytes, u32 hash, then:
+pub mod label {
+    /// u32: 1 for UTF-16, 0 for Latin-1
+    pub const WIDE: u64 = 12;
+    /// size of what precedes the name, in bytes; it is padded to 8
+    pub const HEADER: u64 = 16;
+    /// Most bytes of a name; longer ones are cut.
+    pub const LONGEST: u32 = 512;
+}
+
 /// A record of departures of one kind from one bytecode of a node, in front of older ones: u32 kind, then:
 pub mod departure {
     /// u32: the bytecode index, and [`CAUGHT`]
@@ -420,6 +445,10 @@ pub mod event {
     pub const LEAF: u64 = 1 << 63;
     /// Between two lessees of a tree.
     pub const COLD: u64 = 0;
+    /// size in bytes
+    pub const SIZE: u64 = 8;
+    /// Bytes of a log before its first event.
+    pub const LOG_HEADER: u64 = 8;
     /// Logs are full at multiples of this.
     pub const LOG_SIZE: u64 = 8 << 10;
     /// Largest arena whose references fit.

@@ -5,12 +5,12 @@
 //! no recursion however deep the tree.
 
 use super::memory::{Memory, Window};
-use super::places::Places;
+use super::places::{Marks, Places};
 use super::rows::{Reading, Rows, Unpacked};
 use super::stacks::{self, Stack};
 use crate::cache::{CacheKind, CacheSpec, Scope};
 use crate::model::{DepartureKind, Misses, Thread};
-use cprof_instrument::abi::{self, departure, flags, header, kind, lessees, node, root};
+use cprof_instrument::abi::{self, chunk, departure, flags, header, kind, lessees, node, root};
 use std::time::Duration;
 use thiserror::Error;
 
@@ -149,7 +149,8 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
     capture.caches = caches(mem, lanes).ok_or(CaptureError::Caches)?;
     capture.misses = vec![Misses::default(); capture.caches.len()];
     capture.places = Places::new(top);
-    let mut scan = Scan { mem, window: Window::new(mem), table, orphans: 0, torn: 0, lanes, capture };
+    let departed = Marks::new(top);
+    let mut scan = Scan { mem, window: Window::new(mem), table, orphans: 0, torn: 0, departed, lanes, capture };
     for chunk in &chunks {
         if scan.chunk(chunk).is_none() {
             let at = chunk.at;
@@ -239,9 +240,9 @@ fn chunk_at(mem: &dyn Memory, at: u64, top: u64) -> Option<Chunk> {
     if mem.u32(at)? != kind::CHUNK {
         return None;
     }
-    let (tree, size) = (mem.u32(at + 4)?, mem.u64(at + 8)?);
+    let (tree, size) = (mem.u32(at + chunk::TREE)?, mem.u64(at + chunk::BYTES)?);
     let end = at.checked_add(size)?;
-    (size >= 16 && size % 8 == 0 && end <= top && tree != 0).then_some(Chunk { tree, at, end })
+    (size >= chunk::HEADER && size % 8 == 0 && end <= top && tree != 0).then_some(Chunk { tree, at, end })
 }
 
 struct Scan<'a> {
@@ -252,6 +253,8 @@ struct Scan<'a> {
     orphans: u64,
     /// Nodes whose list of departures is damaged.
     torn: u64,
+    /// The records of departures that were taken over.
+    departed: Marks,
     /// Places for misses of a cause in a node.
     lanes: u32,
     capture: Capture,
@@ -272,17 +275,17 @@ impl Scan<'_> {
 
     /// Takes over a chunk's objects. None where the chunk is damaged.
     fn chunk(&mut self, chunk: &Chunk) -> Option<()> {
-        let mut at = chunk.at + 16;
+        let mut at = chunk.at + chunk::HEADER;
         while at + 8 <= chunk.end {
             let start = self.window.bytes(at, 8)?;
             let (what, length) = (word(start, 0)?, word(start, 4)?);
             let mut entry = 0;
             let size = match what {
                 kind::END => break,
-                kind::DEPARTURE => 24,
+                kind::DEPARTURE => departure::SIZE,
                 kind::ROOT => root::SIZE,
-                kind::INDEX => 8 + 4 * u64::from(length),
-                kind::LABEL => 16 + u64::from(length),
+                kind::INDEX => abi::index::HEADER + 4 * u64::from(length),
+                kind::LABEL => abi::label::HEADER + u64::from(length),
                 kind::RECORD => abi::record::SIZE,
                 kind::LOG => length.into(),
                 kind::OVERFLOW | kind::OUTSIDE => node::COUNTERS,
@@ -394,8 +397,8 @@ impl Scan<'_> {
             if self.mem.u32(at)? != kind::DEPARTURE {
                 return None;
             }
-            // A record belongs to one node: there are no more than fit into the memory, whatever damaged lists say.
-            if self.capture.departures.len() as u64 > self.mem.len() / departure::SIZE {
+            // A record belongs to one node, whatever damaged lists say.
+            if !self.departed.mark(reference) {
                 return None;
             }
             let place = self.mem.u32(at + departure::WHERE)?;
@@ -418,14 +421,13 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 fn label_at(mem: &dyn Memory, reference: u32) -> Option<String> {
-    const LONGEST: u32 = 1 << 16;
     let at = u64::from(reference) * abi::UNIT;
     if reference == 0 || mem.u32(at)? != kind::LABEL {
         return None;
     }
-    let mut bytes = vec![0; mem.u32(at + 4)?.min(LONGEST) as usize];
-    mem.bytes(at + 16, &mut bytes)?;
-    Some(if mem.u32(at + 12)? & 1 == 1 {
+    let mut bytes = vec![0; mem.u32(at + 4)?.min(abi::label::LONGEST) as usize];
+    mem.bytes(at + abi::label::HEADER, &mut bytes)?;
+    Some(if mem.u32(at + abi::label::WIDE)? & 1 == 1 {
         let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|c| u16::from_le_bytes(*c)).collect();
         String::from_utf16_lossy(&units)
     } else {

@@ -41,10 +41,37 @@ impl Places {
     }
 }
 
+/// A mark for each place of an arena. Pages of it that have none take no memory.
+#[derive(Debug)]
+pub(super) struct Marks(Vec<u64>);
+
+impl Marks {
+    /// Room for an arena of this many bytes.
+    pub(super) fn new(bytes: u64) -> Marks {
+        Marks(vec![0; bytes.div_ceil(PLACES as u64 * abi::UNIT) as usize])
+    }
+
+    /// Marks a place. False: it was marked, or is none.
+    pub(super) fn mark(&mut self, reference: u32) -> bool {
+        let (word, bit) = (reference as usize / PLACES, 1 << (reference as usize % PLACES));
+        self.0.get_mut(word).is_some_and(|marks| {
+            let is_new = *marks & bit == 0;
+            *marks |= bit;
+            is_new
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Places;
+    use super::{Marks, Places};
     use cprof_instrument::abi;
+
+    #[test]
+    fn a_place_is_marked_once() {
+        let mut marks = Marks::new(64 * abi::UNIT + 1);
+        assert_eq!([0, 63, 64, 0, 64, 128].map(|place| marks.mark(place)), [true, true, true, false, false, false]);
+    }
 
     #[test]
     fn nodes_are_found_by_their_places_and_no_others() {

@@ -317,6 +317,15 @@ fn read_parameters(reader: &Reader, item: &Item, model: &mut Source) -> Result<(
             }
             _ => parameter.value = reader.integer(&name, item)?,
         }
+        if parameter.source.is_empty() {
+            let value = parameter.value;
+            return reader.error(
+                item.span(),
+                format!(
+                    "{name} has no source: say where it comes from, as {name} = {{ value = {value}, source = \"measured\" }}"
+                ),
+            );
+        }
         model.parameters.insert(name, parameter);
     }
     Ok(())
@@ -329,6 +338,9 @@ fn read_cache(reader: &Reader, item: &Item, model: &mut Source) -> Result<(), Ta
             "source" => model.cache_source = source_name(reader, item, model)?,
             _ => return reader.unknown(key, "[cache]", &["default", "source"]),
         }
+    }
+    if model.cache_source.is_empty() {
+        return reader.error(item.span(), "[cache] has no source: say where its default comes from");
     }
     Ok(())
 }

@@ -82,9 +82,20 @@ fn mistakes_have_a_place() {
             "the cost of virtual with n = 16384: it is -16374",
         ),
         ("[invoke]", "[load]\nsource = \"s\"\nhit = 1\n[invoke]", "[load] needs both hit and miss"),
-        ("[invoke]", "[cache]\ndefault = \"4k\"\n[invoke]", "m.toml:9:11: \"4k\" is no cache"),
+        ("[invoke]", "[cache]\ndefault = \"4k\"\nsource = \"s\"\n[invoke]", "m.toml:9:11: \"4k\" is no cache"),
+        ("[invoke]", "[cache]\ndefault = \"4k/16\"\n[invoke]", "m.toml:8:1: [cache] has no source: say where"),
+        (
+            "[invoke]",
+            "[parameters]\nk = 4\n[invoke]",
+            "m.toml:9:5: k has no source: say where it comes from, as k = { value = 4,",
+        ),
+        ("[invoke]", "[parameters]\nk = { value = 4 }\n[invoke]", "m.toml:9:5: k has no source"),
         ("[invoke]", "[parameters]\nn = 1\n[invoke]", "m.toml:9:1: \"n\" cannot be a parameter's name"),
-        ("[invoke]", "[parameters]\nclock_mhz = 0\n[invoke]", "m.toml:9:1: clock_mhz is 0, and must be above 0"),
+        (
+            "[invoke]",
+            "[parameters]\nclock_mhz = { value = 0, source = \"s\" }\n[invoke]",
+            "m.toml:9:1: clock_mhz is 0, and must be above 0",
+        ),
         ("[invoke]", "[software]\nsource = \"s\"\ncost = 9\n[invoke]", "[software] needs cost and bytecodes"),
         ("title", "word_bytes = 0\ntitle", "word_bytes must be between 1 and 64"),
         ("title", "base = \"nobody\"\ntitle", "m.toml:1:8: there is no target \"nobody\"; cprof has aj-100, bytecodes"),
@@ -122,7 +133,7 @@ fn mistakes_in_formulas_of_several_lines_have_their_own_line() {
 #[test]
 fn caches_that_no_run_could_simulate_are_refused() {
     let files = Files::new("blocks");
-    let with = |cache: &str| format!("{HEAD}{COSTS}[cache]\ndefault = \"{cache}\"\n");
+    let with = |cache: &str| format!("{HEAD}{COSTS}[cache]\ndefault = \"{cache}\"\nsource = \"s\"\n");
     assert!(Library.load(&files.write("good.toml", &with("1m/1048576"))).is_ok());
     let error = files.error(&with("2m/2097152"));
     assert_eq!(error, "m.toml:15:11: \"2m/2097152\" has more blocks than can be simulated, which is 1048576");
@@ -196,7 +207,9 @@ fn tables_may_stand_in_any_order() {
 #[test]
 fn parameters_are_set_together_in_any_order() {
     let files = Files::new("together");
-    let text = format!("{HEAD}[parameters]\nlow = 1\nhigh = 2\n{COSTS}").replacen("\"*\" = 1", "\"*\" = \"high - low\"", 1);
+    let text =
+        format!("{HEAD}[parameters]\nlow = {{ value = 1, source = \"s\" }}\nhigh = {{ value = 2, source = \"s\" }}\n{COSTS}")
+            .replacen("\"*\" = 1", "\"*\" = \"high - low\"", 1);
     let model = Library.load(&files.write("m.toml", &text)).unwrap();
     for values in [[("low", 5), ("high", 10)], [("high", 10), ("low", 5)]] {
         let mut model = model.clone();

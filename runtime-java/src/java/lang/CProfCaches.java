@@ -18,7 +18,6 @@ import jdk.internal.vm.annotation.Hidden;
  * where that block carries its name), so it is there while the next block is at most b + N.
  */
 final class CProfCaches {
-    private static final int EVENT_SIZE = 8, LOG_HEADER = 8;
     /** No reference: all of the arena is below. */
     static final int NO_ROOM = -1;
 
@@ -174,10 +173,10 @@ final class CProfCaches {
             CProfTree.lost(u);
             return 0;
         }
-        long log = chunk + CProfMemory.CHUNK_HEADER;
+        long log = chunk + CHUNK_HEADER;
         u.putInt(null, chunk + 4, ref(r));
         u.putLong(null, chunk + 8, length);
-        u.putInt(null, log + 4, (int) length - CProfMemory.CHUNK_HEADER);
+        u.putInt(null, log + 4, (int) length - CHUNK_HEADER);
         u.putInt(null, log, KIND_LOG);
         u.putIntVolatile(null, chunk, KIND_CHUNK);
         u.putIntVolatile(null, r + ROOT_LOG, ref(log));
@@ -186,7 +185,7 @@ final class CProfCaches {
 
     /** While the agent cannot simulate: a log of twice the size with the same events. Answers where to go on. */
     @Hidden private static long longer(Unsafe u, long r, long old) {
-        long log = newLog(u, r, (long) u.getInt(null, old + 4) + CProfMemory.CHUNK_HEADER << 1);
+        long log = newLog(u, r, (long) u.getInt(null, old + 4) + CHUNK_HEADER << 1);
         if (log == 0) return old + LOG_HEADER;
         long end = end(u, old);
         long to = log + LOG_HEADER;

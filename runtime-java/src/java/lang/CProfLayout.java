@@ -42,6 +42,7 @@ final class CProfLayout {
         KIND_OVERFLOW = 6, KIND_OUTSIDE = 7, KIND_RECORD = 8, KIND_LOG = 9, FIRST_METHOD = 16;
     static final int SITE = 4, PARENT = 8, DEPARTURES = 12, CURRENT_SITE = 16, RECORD = 20, CHILDREN = 24, SLOTS = 16,
         COUNTERS = 88, LEAF_COUNTERS = 24, LEAF_BIAS = 64;
+    static final int CHUNK_HEADER = 16, INDEX_HEADER = 8, LABEL_HEADER = 16, LABEL_LONGEST = 512;
     static final int DEPARTURE_WHERE = 4, DEPARTURE_NEXT = 8, DEPARTURE_COUNT = 16, DEPARTURE_SIZE = 24,
         DEPARTURE_CAUGHT = 0x8000_0000;
     static final int ROOT_NEXT = 88, ROOT_NEXT_FREE = 92, ROOT_LABEL = 96, ROOT_FLAGS = 100, ROOT_INDEX = 104,
@@ -51,7 +52,7 @@ final class CProfLayout {
         ROOT_SIZE = 424;
     static final int CACHES_OFF = 1, CACHES_INLINE = 2, CACHES_LOGGED = 3;
     static final int RECORD_METHOD = 8, RECORD_MISSES = 12, RECORD_LIMIT = 16, RECORD_BLOCKS = 24, RECORD_SIZE = 32;
-    static final int LOG_SIZE = 8_192, EVENT_CALLEE = 1, EVENT_CALLER = 1, EVENT_LEAF = 0x8000_0000, EVENT_COLD = 0;
+    static final int LOG_SIZE = 8_192, LOG_HEADER = 8, EVENT_SIZE = 8, EVENT_CALLEE = 1, EVENT_CALLER = 1, EVENT_LEAF = 0x8000_0000, EVENT_COLD = 0;
     static final int SLOT_COUNT = 1_048_576, SLOT_WINDOW = 64, SLOT_SIZE = 32, SLOT_NODE = 8, SLOT_TREE = 16, SLOT_CACHE = 24;
     /** Woven code passes bytecode indices as sign-extended 16-bit numbers. */
     static final int BCI = 0xFFFF;

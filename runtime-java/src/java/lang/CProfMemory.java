@@ -8,7 +8,6 @@ import jdk.internal.vm.annotation.Hidden;
 
 /** The arena's memory, given out in chunks to trees. */
 final class CProfMemory {
-    static final int CHUNK_HEADER = 16;
     private static final int FIRST_CHUNK = 4096, LAST_CHUNK = 256 * 1024;
     /** Nanoseconds to wait for the agent's thread, which has none of the processor where a real-time thread has all of it. */
     private static final long PATIENCE = 5_000_000_000L;
@@ -94,7 +93,7 @@ final class CProfMemory {
         long r = chunk + CHUNK_HEADER;
         long index = r + ROOT_SIZE;
         int entries = 32;
-        long free = index + CProfTree.INDEX_HEADER + (entries << 2);
+        long free = index + INDEX_HEADER + (entries << 2);
         u.putLong(null, r + ROOT_FREE_END, chunk + FIRST_CHUNK);
         u.putLong(null, r + ROOT_FREE, free);
         u.putInt(null, r + ROOT_CHUNK_SIZE, FIRST_CHUNK);

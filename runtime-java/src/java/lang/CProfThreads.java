@@ -9,9 +9,6 @@ import jdk.internal.vm.annotation.Hidden;
 
 /** Which thread has which tree. Trees are returned, so that there are only as many as there were threads at one time. */
 final class CProfThreads {
-    private static final int LABEL_HEADER = 16;
-    /** Longer thread names are cut in the profile. */
-    private static final int MAX_NAME = 512;
     /** With more trees than this a thread takes over a tree that other names used, rather than make one. */
     private static final int MANY_TREES = 1024;
 
@@ -142,7 +139,7 @@ final class CProfThreads {
     }
 
     @Hidden private static int length(byte[] value) {
-        return value.length < MAX_NAME ? value.length : MAX_NAME;
+        return value.length < LABEL_LONGEST ? value.length : LABEL_LONGEST;
     }
 
     @Hidden private static boolean sameName(Unsafe u, long label, Object name) {

@@ -10,8 +10,6 @@ import jdk.internal.vm.annotation.Hidden;
 
 /** The calling context trees: where a call's node is found or made, and what is recorded in it when an exception leaves it. */
 final class CProfTree {
-    static final int INDEX_HEADER = 8;
-
     private CProfTree() {}
 
     /**
