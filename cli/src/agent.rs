@@ -81,9 +81,10 @@ impl Options {
     /// What is said of the agent's options, of the arguments that they come from: `--depth 0` for `depth=0`.
     fn as_arguments(&self, said: &str) -> String {
         let is_given = |name: &str| self.0.iter().any(|option| option.split_once('=').is_some_and(|(given, _)| given == name));
+        let is_argument = |name: &str| is_given(name) || name == "cache" || name == "target";
         let word = |word: &str| match word.split_once('=') {
-            Some((name, "")) if is_given(name) => format!("--{name}"),
-            Some((name, value)) if is_given(name) => format!("--{name} {value}"),
+            Some((name, "")) if is_argument(name) => format!("--{name}"),
+            Some((name, value)) if is_argument(name) => format!("--{name} {value}"),
             _ => word.to_owned(),
         };
         said.split(' ').map(word).collect::<Vec<_>>().join(" ")

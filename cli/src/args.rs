@@ -136,10 +136,10 @@ pub struct Counting {
     /// Count only what runs in calls of this method; may be given several times
     #[arg(long, value_name = "CLASS.METHOD")]
     pub root: Vec<String>,
-    /// Count only classes whose dotted name fits (* stands for anything); may be given several times
+    /// Count only classes whose whole dotted name fits (* stands for anything); may be given several times
     #[arg(long, value_name = "PATTERN")]
     pub include: Vec<String>,
-    /// Do not count classes whose dotted name fits; may be given several times
+    /// Do not count classes whose whole dotted name fits; may be given several times
     #[arg(long, value_name = "PATTERN")]
     pub exclude: Vec<String>,
     /// How exactly bytecodes are counted where exceptions are thrown
@@ -222,7 +222,7 @@ pub struct Report {
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["tree", "coverage"])]
     pub top: Option<usize>,
     /// Tree as text: hide contexts below so many percent of the total
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, requires = "tree")]
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, allow_negative_numbers = true, requires = "tree")]
     pub min_share: f64,
     /// Tree as text: hide contexts deeper than so many calls
     #[arg(long, value_name = "N", requires = "tree")]

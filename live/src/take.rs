@@ -6,7 +6,7 @@ use cprof_profile::model::{Profile, RunFacts, Taken};
 use cprof_profile::options::simulation;
 use cprof_profile::recording::{self, Capture, CaptureError, Log, Origin, OriginError};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
@@ -70,7 +70,7 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
             TakeError::Beginning { path: path.clone() }
         }
         error => {
-            let log = matches!(error, CaptureError::Version { .. }).then(|| recording.log().ok()).flatten();
+            let log = matches!(error, CaptureError::Version { .. }).then(|| recording.beginning().ok()).flatten();
             let written_by = log.and_then(|log| Origin::written_by(&Log::read(&log)));
             TakeError::Arena { path: path.clone(), error, written_by }
         }
@@ -78,6 +78,22 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
     let log = recording.log().map_err(fail)?;
     let partial = recording.is_partial().map_err(fail)?;
     Ok(Reading { path, capture, log, partial, recorded })
+}
+
+/// Who records, without the counts.
+pub fn origin(recording: &Recording) -> Result<Origin, TakeError> {
+    let path = recording.path();
+    let log = recording.beginning().map_err(|error| TakeError::Io { path: path.to_owned(), error })?;
+    origin_in(&log, path, recording.is_recorded())
+}
+
+/// Who recorded, by the beginning of the class log.
+fn origin_in(log: &[u8], path: &Path, recorded: bool) -> Result<Origin, TakeError> {
+    let path = || path.to_owned();
+    Origin::of(&Log::read(log)).map_err(|error| match error {
+        OriginError::Missing if recorded && log.is_empty() => TakeError::Beginning { path: path() },
+        error => TakeError::ClassLog { path: path(), error },
+    })
 }
 
 impl Reading {
@@ -93,11 +109,7 @@ impl Reading {
 
     /// Who recorded.
     pub fn origin(&self) -> Result<Origin, TakeError> {
-        let path = || self.path.clone();
-        Origin::of(&Log::read(&self.log)).map_err(|error| match error {
-            OriginError::Missing if self.recorded && self.log.is_empty() => TakeError::Beginning { path: path() },
-            error => TakeError::ClassLog { path: path(), error },
-        })
+        origin_in(&self.log, &self.path, self.recorded)
     }
 
     /// The profile.

@@ -36,7 +36,7 @@ pub struct Flamegraph {
     #[arg(long)]
     pub title: Option<String>,
     /// Leave out what is narrower than this, in pixels of a picture 1200 wide
-    #[arg(long, value_name = "PIXELS", default_value_t = 0.5, value_parser = pixels)]
+    #[arg(long, value_name = "PIXELS", default_value_t = 0.5, value_parser = pixels, allow_negative_numbers = true)]
     pub min_width: f64,
     /// On which processors
     #[command(flatten)]

@@ -128,6 +128,6 @@ fn leftover(found: Found) -> Leftover {
 }
 
 fn origin(recording: &Recording) -> Result<Origin, String> {
-    let log = recording.log().map_err(|e| e.to_string())?;
+    let log = recording.beginning().map_err(|e| e.to_string())?;
     Origin::of(&Log::read(&log)).map_err(|e| format!("{}: {e}", recording.path().display()))
 }

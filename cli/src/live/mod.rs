@@ -34,8 +34,11 @@ fn wrote(out: &Path, size: &str) -> String {
     }
 }
 
-/// What a process that has ended has left here, if it could not write its profile.
+/// What a process that has ended has counted and left here, if it could not write its profile.
 pub fn left_by(pid: u32) -> Option<PathBuf> {
+    if !which::left_counts(pid) {
+        return None;
+    }
     which::left(&pid.to_string()).ok().map(|recording| recording.path().to_owned())
 }
 

@@ -323,9 +323,11 @@ impl Graph {
                 op::JSR | op::JSR_W => {
                     let to = self.block_at[last.jump_target().unwrap_or(0) as usize];
                     push(&mut self.edges, to, EdgeKind::Taken);
-                    if (block.end as usize) < code.bytes.len() {
-                        self.edges.push(FlowEdge { from: exit, to: from + 1, kind: EdgeKind::Subroutine });
+                    // Were there code of ours behind it, JDK 17 would take a class that it refuses (generateOopMap.cpp).
+                    if from + 1 == exit {
+                        return Err(Error::new(code.at + block.last as usize, "code that ends with a call of a subroutine"));
                     }
+                    self.edges.push(FlowEdge { from: exit, to: from + 1, kind: EdgeKind::Subroutine });
                 }
                 op::IFEQ..=op::GOTO | op::IFNULL | op::IFNONNULL | op::GOTO_W => {
                     let to = self.block_at[last.jump_target().unwrap_or(0) as usize];

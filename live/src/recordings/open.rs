@@ -15,6 +15,8 @@ use thiserror::Error;
 
 /// What `st_blocks` counts in (inode(7)).
 const BLOCK: u64 = 512;
+/// More than the first record of a class log takes: most of it are the options, and what a command line holds is less.
+const BEGINNING: usize = 256 << 10;
 /// How much of a class log is read at a time.
 const STEP: usize = 1 << 20;
 
@@ -139,6 +141,14 @@ impl Recording {
     /// The arena, as long as it is now.
     pub fn arena(&self) -> io::Result<FileMemory<'_>> {
         FileMemory::new(&self.arena)
+    }
+
+    /// A copy of the class log's beginning, where its first record is: who records. The whole may be tens of MB.
+    pub fn beginning(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; BEGINNING];
+        let read = read_up_to(&self.log, &mut bytes, 0)?;
+        bytes.truncate(read);
+        Ok(bytes)
     }
 
     /// A copy of the class log as far as it is written.

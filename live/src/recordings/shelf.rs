@@ -99,7 +99,7 @@ impl Shelf {
         let mut own = recorded.filter(|recording| recording.user() == process.user);
         // Another container's process may have the same id; its recording tells when its process began.
         Ok(own.find(|recording| {
-            let log = recording.log().unwrap_or_default();
+            let log = recording.beginning().unwrap_or_default();
             Origin::of(&Log::read(&log)).map_or(true, |o| o.process_start == 0 || o.process_start == process.start)
         }))
     }
@@ -112,7 +112,7 @@ impl Found {
             State::Recorded(_) => return true,
             State::Foreign(_) => false,
             // A recording that has begun is locked before its log has a record.
-            State::Left(recording) => Log::read(&recording.log().unwrap_or_default()).origin.is_none(),
+            State::Left(recording) => Log::read(&recording.beginning().unwrap_or_default()).origin.is_none(),
             State::Begun => true,
         };
         unlocked && Process::find(self.name.pid).is_ok_and(|process| process.user == self.owner && self.may_be_of(&process))

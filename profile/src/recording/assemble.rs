@@ -8,7 +8,7 @@ use crate::file::{self, WriteError};
 use crate::flow::{Block, Edge, EdgeKind, Flow};
 use crate::leb128;
 use crate::model::{Class, Counters, Departure, Gap, Method, Nodes, Profile, RunFacts, Taken, special};
-use crate::names::counted;
+use crate::names::{Pattern, counted, dotted};
 use cprof_instrument::Planner;
 use cprof_instrument::abi::{flags, kind};
 use cprof_instrument::classfile::ClassFile;
@@ -83,6 +83,7 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
     profile.warnings = log.warnings.iter().map(|w| (*w).to_owned()).collect();
     profile.warnings.extend(capture.warnings);
     profile.warnings.extend(torn(log, profile.run.taken));
+    profile.warnings.extend(without_classes(log, &profile.run.options));
     if misplaced > 0 {
         let places = counted(misplaced, "place", "places");
         profile.warnings.push(format!("{places} of exceptions lie in no block of their methods; those blocks count whole"));
@@ -92,6 +93,19 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
     let left_out = |nodes| counted(nodes, "context was left out", "contexts were left out");
     profile.warnings.extend(misfits.into_iter().map(|(what, nodes)| format!("{}: {what}", left_out(nodes))));
     profile
+}
+
+/// Patterns of `include=` that left everything out.
+fn without_classes(log: &Log<'_>, options: &str) -> Option<String> {
+    let fits = |pattern: &Pattern| log.classes.iter().any(|class| pattern.matches(&dotted(class.name)));
+    let includes = options.split(',').filter_map(|option| option.strip_prefix("include="));
+    let without: Vec<&str> = includes.filter(|include| !fits(&Pattern::new(include))).collect();
+    let without = without.join(", ");
+    (!without.is_empty()).then(|| {
+        format!(
+            "include={without} fits no class: it takes whole names, as com.acme.Main, or with * for any characters, as com.acme.*"
+        )
+    })
 }
 
 /// What is to be said of a log's end. A record that is being written is of a class that has not run.

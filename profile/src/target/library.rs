@@ -84,7 +84,9 @@ impl Library {
             let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
             TargetError::new(format!("cannot read the target model {}: {e}", absolute.display()))
         };
-        let real = path.canonicalize().map_err(fail)?;
+        // A pipe, as of a shell's `<(…)`, is somewhere only for who has it open.
+        let somewhere = |error| if path.exists() { std::path::absolute(&path) } else { Err(error) };
+        let real = path.canonicalize().or_else(somewhere).map_err(fail)?;
         let bytes = super::read(&path).map_err(fail)?;
         let shown = if beside.is_none() { path.display().to_string() } else { real.display().to_string() };
         let text = super::text(&shown, bytes)?;

@@ -285,12 +285,15 @@ fn what_the_user_left_out_is_no_gap() {
             assert_eq!(gaps.is_empty(), complete, "{name}, {options}: {gaps:?}");
         }
         assert_eq!(running.end(), (String::new(), String::new()), "{name}");
-        for (options, complete) in [("include=Serve,", true), ("", false)] {
+        for (options, complete) in [("include=Serve,", true), ("include=Serve,include=Serv,", true), ("", false)] {
             let agent = format!("{options}quiet,out={}", out.display());
             let running = Running::start(java(&bench, Some(&agent), ""), &directory);
             assert_eq!(running.end(), (String::new(), String::new()), "{name}");
-            let gaps = Report::read(&out).gaps;
+            let Report { gaps, warnings, .. } = Report::read(&out);
             assert_eq!(gaps.is_empty(), complete, "{name} from its start, {options}: {gaps:?}");
+            let fits_none =
+                warnings.iter().any(|warning| warning.starts_with("include=Serv fits no class: it takes whole names"));
+            assert_eq!(fits_none, options.contains("Serv,"), "{name}, {options}: {warnings:?}");
         }
     }
 }

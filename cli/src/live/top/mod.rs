@@ -54,7 +54,7 @@ pub fn top(args: &Top) -> Result<()> {
 /// What a process records now, and who it is.
 fn recorded(pid: u32) -> Result<(Recording, RunFacts)> {
     let recording = which::recorded(pid)?;
-    let run = take::read(&recording)?.origin()?.run;
+    let run = take::origin(&recording)?.run;
     Ok((recording, run))
 }
 
