@@ -1,7 +1,7 @@
 //! Other copies of this library in the process. Each would weave what the other has woven, and call natives that are registered
 //! for one of them.
 
-use crate::Java_java_lang_CProfRuntime_grow0 as grow0;
+use crate::natives::Java_java_lang_CProfRuntime_grow0 as grow0;
 use std::ffi::{CStr, CString, c_int, c_void};
 
 /// A copy exports this.

@@ -4,9 +4,9 @@
 //! [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`ahead`] and [`image`], [`hidden`],
 //! [`thread_fields`] and [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already; [`heap`],
 //! where memory is from; [`memory`], [`refusals`] and [`faults`], what is done when something fails; [`runtime`], the Java
-//! classes that woven code calls; [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`room`], [`directory`] and
-//! [`class_log`], where a recording lives; [`caches`], the simulation of method caches; [`facts`], [`stacks`] and [`dump`], how
-//! it becomes a profile.
+//! classes that woven code calls, and [`natives`], what they call; [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`room`], [`directory`] and
+//! [`class_log`], where a recording lives; [`caches`], the simulation of method caches; [`facts`], [`stopped`], [`stacks`]
+//! and [`dump`], how it becomes a profile.
 
 mod ahead;
 mod arena;
@@ -32,12 +32,14 @@ mod jni;
 mod jvmti;
 mod memory;
 mod muted;
+mod natives;
 mod policy;
 mod refusals;
 mod room;
 mod runtime;
 mod seeds;
 mod stacks;
+mod stopped;
 mod thread_fields;
 mod threads;
 mod turn;
@@ -49,20 +51,18 @@ use caches::Caches;
 use class_log::ClassLog;
 use classes::Classes;
 use contexts::Contexts;
-use cprof_profile::options::{self, Options};
+use cprof_profile::options::Options;
 use cprof_profile::recording::log::Entry;
 use directory::Directory;
 use dump::Pauses;
 use image::Image;
-use jni::Jni;
-use jni_sys::{_jobject, JNI_ERR, JNI_OK, JNI_TRUE, JNIEnv, JavaVM, jboolean, jclass, jint, jlong, jstring};
+use jni_sys::{_jobject, JNI_ERR, JNI_OK, JavaVM, jint};
 use jvmti::Jvmti;
 use policy::{Came, Policy};
 use std::any::Any;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -381,134 +381,4 @@ fn recording(options: &Options, pid: u32, started: u64) -> Result<(Arena, ClassL
         let arena = Arena::new(None, options).map_err(|e| format!("no memory for the calling context tree: {e}"))?;
         Ok((arena, ClassLog::new(None), None))
     })
-}
-
-/// `CProfRuntime.grow0`: makes room in the arena.
-#[unsafe(no_mangle)]
-pub extern "C" fn Java_java_lang_CProfRuntime_grow0(_env: *mut JNIEnv, _class: jclass, top: jlong) -> jboolean {
-    guard(|| {
-        faults::pass("grow");
-        Some(Agent::get()?.arena.grow(u64::try_from(top).ok()?))
-    })
-    .unwrap_or(false)
-}
-
-/// `CProfRuntime.simulate0`: simulates what a thread has logged, from its log's beginning up to `end`.
-#[unsafe(no_mangle)]
-pub extern "C" fn Java_java_lang_CProfRuntime_simulate0(_env: *mut JNIEnv, _class: jclass, root: jlong, end: jlong) {
-    guard(|| {
-        let agent = Agent::get()?;
-        let simulated = contained(|| {
-            faults::pass("simulate");
-            Ok(agent.caches.as_ref().and_then(|caches| caches.simulate(u64::try_from(root).ok()?, u64::try_from(end).ok()?)))
-        });
-        if let Err(why) = simulated {
-            agent
-                .log
-                .append(&Entry::Warning(&format!("misses of method caches are too low, as not all calls were simulated: {why}")));
-        }
-        Some(())
-    });
-}
-
-/// What the program asks of the agent by a native method, called from a method that counts at `node`.
-///
-/// # Safety
-/// `env` is that call's.
-unsafe fn asked<T>(env: *mut JNIEnv, node: jlong, answer: impl FnOnce(&Agent, Jni) -> Option<T>) -> Option<T> {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let jni = unsafe { Jni::new(env) }?;
-        let agent = Agent::get()?;
-        agent.unmute(jni, node);
-        answer(&agent, jni)
-    })
-}
-
-/// `CProfRuntime.snapshot0`: writes a profile now.
-///
-/// # Safety
-/// Called by the VM as a native method.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(
-    env: *mut JNIEnv,
-    _class: jclass,
-    path: jstring,
-    node: jlong,
-) -> jboolean {
-    let written = |agent: &Agent, jni: Jni| {
-        let Some(path) = jni.string(path) else {
-            message("no snapshot: its file's name cannot be read");
-            return None;
-        };
-        let out = options::out_path(Path::new(&path), agent.pid, agent.started / 1000);
-        match contained(|| agent.write_profile(jni, &out)) {
-            Ok(_) => Some(JNI_TRUE),
-            Err(error) => {
-                message(&format!("no snapshot: {error}"));
-                None
-            }
-        }
-    };
-    // SAFETY: env is this call's.
-    unsafe { asked(env, node, written) }.unwrap_or(false)
-}
-
-/// `CProfRuntime.bytecodes0`: what calls of a method have executed so far.
-///
-/// # Safety
-/// Called by the VM as a native method.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn Java_java_lang_CProfRuntime_bytecodes0(
-    env: *mut JNIEnv,
-    _class: jclass,
-    method: jstring,
-    node: jlong,
-) -> jlong {
-    let counted = |agent: &Agent, jni: Jni| {
-        let Some(method) = jni.string(method) else {
-            message("no bytecodes: the method's name cannot be read");
-            return None;
-        };
-        agent.bytecodes_of(jni, &method).map_err(|error| message(&format!("no bytecodes: {error}"))).ok()
-    };
-    // SAFETY: env is this call's.
-    unsafe { asked(env, node, counted) }.and_then(|counted| i64::try_from(counted).ok()).unwrap_or(-1)
-}
-
-/// `CProfRuntime.hook0`.
-///
-/// # Safety
-/// Called by the VM as a native method.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn Java_java_lang_CProfRuntime_hook0(env: *mut JNIEnv, _class: jclass, class_loader: jclass, on: jboolean) {
-    let bound = guard(|| {
-        // SAFETY: env is this call's.
-        let jni = unsafe { Jni::new(env) }?;
-        faults::pass("hook");
-        attach::natives::bind(jni, class_loader, on).then_some(())
-    });
-    if bound.is_none() && on {
-        message("hidden classes (lambdas among them) cannot be woven in this JVM");
-    }
-}
-
-/// `CProfRuntime.pause0`.
-///
-/// # Safety
-/// Called by the VM as a native method.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn Java_java_lang_CProfRuntime_pause0(env: *mut JNIEnv, _class: jclass, node: jlong) {
-    // SAFETY: env is this call's.
-    unsafe { asked(env, node, Agent::pause) };
-}
-
-/// `CProfRuntime.resume0`.
-///
-/// # Safety
-/// Called by the VM as a native method.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn Java_java_lang_CProfRuntime_resume0(env: *mut JNIEnv, _class: jclass, node: jlong) {
-    // SAFETY: env is this call's.
-    unsafe { asked(env, node, Agent::resume) };
 }

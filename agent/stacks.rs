@@ -4,32 +4,16 @@ use crate::arena::Arena;
 use crate::classes::EntryId;
 use crate::contexts::{Contexts, Word};
 use crate::jni::Jni;
-use crate::jvmti::{Capability, FrameInfo, Jvmti, MethodId};
+use crate::jvmti::{FrameInfo, MethodId};
 use crate::muted::Muted;
-use crate::{Agent, contained, faults, lock};
+use crate::stopped::Stopped;
+use crate::{Agent, faults};
 use cprof_instrument::classfile::ClassFile;
 use cprof_instrument::{WovenMethod, abi};
 use cprof_profile::recording::{Frame, Log, Memory, Stack};
-use jni_sys::{_jobject, jclass, jobject};
+use jni_sys::jobject;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
-
-/// A class of virtual threads.
-struct Kind {
-    signature: &'static str,
-    /// Of its instances; no loader and no class has it (`crate::classes`).
-    tag: i64,
-    /// Each is bound to a thread of the system's: where the VM has no continuations (`-XX:-VMContinuations`). GetAllThreads does
-    /// not list these either (JDK 25).
-    bound: bool,
-}
-
-const KINDS: [Kind; 2] = [
-    Kind { signature: "Ljava/lang/VirtualThread;", tag: i64::MAX, bound: false },
-    Kind { signature: "Ljava/lang/ThreadBuilders$BoundVirtualThread;", tag: i64::MAX - 1, bound: true },
-];
 
 /// Threads that are stopped amid injected code may run on this often in all, and each this often, for a moment that gets longer
 /// with every time. (Where there are more threads than cores, many moments pass in which it has no turn.)
@@ -37,195 +21,6 @@ const MOMENTS: u32 = 1000;
 const MOMENTS_EACH: u32 = 200;
 const SHORTEST_MOMENT: Duration = Duration::from_micros(50);
 const LONGEST_MOMENT: Duration = Duration::from_millis(1);
-
-/// How often, and in what distance, the VM is asked to let threads go on.
-const RESUME_ATTEMPTS: u32 = 100;
-const BETWEEN: Duration = Duration::from_millis(10);
-
-/// Threads that are stopped while the arena is read, so that stacks and counters belong together. They go on when it is dropped.
-pub struct Stopped {
-    jvmti: Jvmti,
-    /// The agent may stop threads; otherwise another agent keeps that to itself.
-    pub may_stop: bool,
-    suspended: Vec<jobject>,
-    /// Virtual threads are stopped too, but for these.
-    virtual_but: Option<Vec<jobject>>,
-    /// All threads whose stacks are wanted, the current one included.
-    threads: Vec<jobject>,
-    /// All threads are there, and all of them were stopped that the VM would stop.
-    pub whole: bool,
-    /// All threads are there, whether they were stopped or not.
-    pub listed: bool,
-    /// Two that stop all threads would stop each other. Given back when the threads run again.
-    _alone: MutexGuard<'static, ()>,
-}
-
-static STOPPING: Mutex<()> = Mutex::new(());
-
-impl Stopped {
-    /// Stops all threads but the current one. `virtuals`: this JVM has virtual threads; `wanted`, asked when all stand still:
-    /// some of them have stacks that are wanted.
-    pub fn all(jvmti: Jvmti, jni: Jni, virtuals: bool, wanted: impl FnOnce() -> bool) -> Stopped {
-        faults::pass("stop threads");
-        let alone = lock(&STOPPING);
-        // What is asked for while threads stand still may wait for them: the class must be known before.
-        let virtual_classes = if virtuals { virtual_classes(jvmti, jni) } else { Some(Vec::new()) };
-        let current = jvmti.current_thread();
-        // From here on dropping it has the threads run again. HotSpot gives this capability to one agent at a time
-        // (jvmtiManageCapabilities.cpp), and a debugger that does not get it ends the JVM.
-        let may_stop = jvmti.add_capabilities(&[Capability::Suspend]).is_ok();
-        let mut stopped = Stopped {
-            jvmti,
-            may_stop,
-            suspended: Vec::new(),
-            virtual_but: None,
-            threads: Vec::new(),
-            whole: may_stop && current.is_ok(),
-            listed: true,
-            _alone: alone,
-        };
-        let current = current.unwrap_or(std::ptr::null_mut());
-        if virtuals && may_stop {
-            let except = if is_virtual(jvmti, jni, current) { vec![current] } else { Vec::new() };
-            match jvmti.suspend_virtual(&except) {
-                Ok(()) => stopped.virtual_but = Some(except),
-                Err(_) => stopped.whole = false,
-            }
-        }
-        // A thread that has not been stopped yet may start another that is not in the list: so until there is none that still
-        // runs.
-        while stopped.platform(jni, current) {}
-        if virtual_classes.as_ref().is_none_or(|classes| !classes.is_empty()) && wanted() {
-            stopped.listed &= virtual_classes.is_some();
-            for (kind, class) in virtual_classes.into_iter().flatten() {
-                match jvmti.instances(class, kind.tag) {
-                    // Those that have not been started have no stack, says the VM.
-                    Ok(bound) if kind.bound => stopped.threads.extend(bound),
-                    Ok(virtuals) => stopped.threads.extend(started(jni, class, virtuals)),
-                    Err(_) => stopped.listed = false,
-                }
-            }
-        }
-        stopped.whole &= stopped.listed;
-        stopped
-    }
-
-    /// Stops the platform threads that there are now. Answers whether some of them were still running.
-    fn platform(&mut self, jni: Jni, current: jobject) -> bool {
-        let listed = self.jvmti.threads();
-        self.listed &= listed.is_ok();
-        let listed = listed.unwrap_or_default();
-        let others: Vec<jobject> = listed.iter().copied().filter(|&t| !jni.same(t, current)).collect();
-        let done = self.jvmti.suspend(&others);
-        self.whole &= done.is_ok();
-        // One that could not be suspended has ended or stands still already.
-        let new: Vec<jobject> =
-            others.into_iter().zip(done.unwrap_or_default()).filter_map(|(t, done)| done.then_some(t)).collect();
-        self.suspended.extend(&new);
-        if self.threads.is_empty() {
-            self.threads = listed;
-        } else {
-            self.threads.extend(&new);
-        }
-        !new.is_empty()
-    }
-
-    /// All threads, the current one included.
-    pub fn threads(&self) -> &[jobject] {
-        &self.threads
-    }
-
-    /// Lets a stopped thread run for a moment. Answers false if it is not ours to resume.
-    fn run_on(&mut self, jni: Jni, thread: jobject, moment: Duration) -> bool {
-        let ours = self.suspended.contains(&thread)
-            || self.virtual_but.as_ref().is_some_and(|but| is_virtual(self.jvmti, jni, thread) && !but.contains(&thread));
-        if !ours || self.jvmti.resume(&[thread]).is_err() {
-            return false;
-        }
-        std::thread::sleep(moment);
-        match self.jvmti.suspend(&[thread]) {
-            // One that does not stand still any more has ended.
-            Ok(_) => true,
-            Err(_) => {
-                self.whole = false;
-                false
-            }
-        }
-    }
-}
-
-impl Drop for Stopped {
-    fn drop(&mut self) {
-        // Only threads that have ended meanwhile can fail for good, and those need no resuming. But a thread that is left here
-        // stands still for ever: a VM that has no memory now may have some in a moment.
-        let again = |resume: &dyn Fn() -> Result<(), crate::jvmti::Error>| {
-            for _ in 0..RESUME_ATTEMPTS {
-                if contained(|| resume().map_err(|e| e.to_string())).is_ok() {
-                    return;
-                }
-                std::thread::sleep(BETWEEN);
-            }
-        };
-        if !self.suspended.is_empty() {
-            again(&|| self.jvmti.resume(&self.suspended));
-        }
-        if let Some(except) = &self.virtual_but {
-            again(&|| self.jvmti.resume_virtual(except));
-        }
-        if self.may_stop {
-            // An error: nobody else can have it.
-            let _ = self.jvmti.relinquish(&[Capability::Suspend]);
-        }
-    }
-}
-
-/// Those classes of virtual threads that are initialised, for of others there are none; `None`: that cannot be told. JNI's
-/// FindClass would initialise them, which makes a thread, and ask the application's class loader.
-fn virtual_classes(jvmti: Jvmti, jni: Jni) -> Option<Vec<(&'static Kind, jclass)>> {
-    static CLASSES: [AtomicPtr<_jobject>; KINDS.len()] = [const { AtomicPtr::new(std::ptr::null_mut()) }; KINDS.len()];
-    // HotSpot loads both when it starts (JDK 21 and 25, vmClassMacros.hpp).
-    if CLASSES.iter().any(|class| class.load(Ordering::Acquire).is_null()) {
-        for class in jvmti.loaded_classes().ok()? {
-            let signature = jvmti.class_signature(class).unwrap_or_default();
-            if let Some(at) = KINDS.iter().position(|kind| kind.signature == signature) {
-                CLASSES[at].store(jni.keep(class)?, Ordering::Release);
-            }
-            jni.forget(class);
-        }
-    }
-    let classes = KINDS.iter().zip(CLASSES.iter().map(|class| class.load(Ordering::Acquire)));
-    Some(classes.filter(|&(_, class)| !class.is_null() && jvmti.is_initialised(class)).collect())
-}
-
-/// Those of some virtual threads that have been started. A walk of the heap also finds one that another thread is in the middle
-/// of constructing; asked for its stack, HotSpot follows its continuation, which is null (JDK 25, jvmtiEnvBase.cpp,
-/// `is_vthread_alive`).
-fn started(jni: Jni, class: jclass, mut threads: Vec<jobject>) -> Vec<jobject> {
-    // VirtualThread.NEW, what the field is before any constructor has run.
-    const NEW: i32 = 0;
-    // HotSpot relies on the field, too (javaClasses.cpp).
-    let state = jni.field(class, c"state", c"I");
-    threads.retain(|&thread| {
-        let started = state.is_some_and(|state| jni.int_field(thread, state) != NEW);
-        if !started {
-            jni.forget(thread);
-        }
-        started
-    });
-    threads
-}
-
-/// Whether a thread is virtual. (That GetAllThreads does not list it says nothing: nor does it list some of the VM's own.)
-fn is_virtual(jvmti: Jvmti, jni: Jni, thread: jobject) -> bool {
-    // The VM says no more who is who when it has ended, and GetObjectClass takes no null.
-    if thread.is_null() {
-        return false;
-    }
-    let class = jni.class_of(thread);
-    let signature = jvmti.class_signature(class).unwrap_or_default();
-    jni.forget(class);
-    KINDS.iter().any(|kind| kind.signature == signature)
-}
 
 /// The address of the node below which a thread's next call counts, given its context's words; `None` where that is nowhere.
 fn current(node: u64, root: u64, arena: &Arena) -> Option<u64> {
@@ -304,7 +99,7 @@ impl<'a> Frames<'a> {
         let mut patience = Patience { moments: MOMENTS, foreign: HashSet::new(), ran_on: false };
         let mut next = 0;
         loop {
-            let Some(&thread) = stopped.threads.get(next) else {
+            let Some(&thread) = stopped.threads().get(next) else {
                 // A thread that ran on may have started another.
                 let current = self.agent.jvmti.current_thread().unwrap_or(std::ptr::null_mut());
                 patience.ran_on = patience.ran_on && stopped.platform(jni, current);

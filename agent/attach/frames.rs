@@ -4,7 +4,7 @@ use crate::Agent;
 use crate::jni::Jni;
 use crate::jvmti::{FrameInfo, MethodId, class_name};
 use crate::runtime;
-use crate::stacks::Stopped;
+use crate::stopped::Stopped;
 use cprof_instrument::ENTRY_LENGTH;
 use std::collections::{HashMap, HashSet};
 use std::thread;

@@ -5,18 +5,14 @@ use crate::table::{Cell, Table};
 use crate::{Export, ExportError};
 use cprof_profile::amounts::Amounts;
 use cprof_profile::code::Lines;
+use cprof_profile::projections::labels;
 use cprof_profile::tree::{Tree, What};
 use parquet::data_type::ByteArray;
-use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Writes the tables `nodes` and `metrics`: the contexts of each label of threads in a tree of their own.
 pub fn nodes<W: Write + Send>(export: &Export<'_>, nodes: W, metrics: W) -> Result<(W, W), ExportError> {
     let profile = export.profile;
-    let mut labels: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (t, thread) in profile.threads.iter().enumerate().filter(|(t, _)| export.threads[*t]) {
-        labels.entry(thread.label()).or_default().push(t);
-    }
     let mut writer = Writer {
         export,
         lines: Lines::read(profile)?,
@@ -26,7 +22,7 @@ pub fn nodes<W: Write + Send>(export: &Export<'_>, nodes: W, metrics: W) -> Resu
         metrics: Table::new("metrics", metrics)?,
         next: 0,
     };
-    for (label, threads) in labels {
+    for (label, threads) in labels(profile, |t| export.threads[t]) {
         let tree = Tree::new(profile, export.symbols, export.measures, export.natives, |t| threads.binary_search(&t).is_ok());
         let tree = match export.roots {
             Some(roots) => tree.at_and_below(|symbol| roots[symbol as usize]),

@@ -6,6 +6,7 @@
 
 mod assemble;
 mod capture;
+mod combine;
 pub mod files;
 pub mod log;
 mod memory;

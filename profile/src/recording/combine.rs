@@ -1,0 +1,48 @@
+//! The arithmetic of captures: what was counted in a stretch.
+
+use super::capture::Capture;
+use super::rows::{Reading, Unpacked};
+
+impl Capture {
+    /// Adds what earlier captures of the same arena have counted, or takes it away (false): so that of a stretch in which
+    /// counting was paused is the capture at its end less the one at its beginning. Frames that were active then leave departures
+    /// at the pause, and negative ones where they went on. What was wrong with one of them is wrong with the result.
+    pub fn combine(&mut self, others: &[(&Capture, bool)]) {
+        if others.is_empty() {
+            return;
+        }
+        let mut counters = Unpacked::new(self);
+        for &(other, plus) in others {
+            self.add(&mut counters, other, if plus { 1 } else { -1 });
+            let more = other.warnings.iter().filter(|warning| !self.warnings.contains(warning));
+            let more: Vec<String> = more.cloned().collect();
+            self.warnings.extend(more);
+        }
+        self.rows.bytes = counters.bytes();
+        self.settle();
+    }
+
+    fn add(&mut self, counters: &mut Unpacked, other: &Capture, sign: i64) {
+        self.lost_calls = self.lost_calls.wrapping_add_signed(sign * other.lost_calls as i64);
+        let mut rows = Reading::new(other);
+        for (i, reference) in other.reference.iter().enumerate() {
+            let theirs = rows.next();
+            let Some(mine) = self.node_at(*reference) else { continue };
+            let node = mine as usize;
+            for (a, &b) in counters.of(node).iter_mut().zip(theirs) {
+                *a = if sign < 0 { a.wrapping_sub(b) } else { a.wrapping_add(b) };
+            }
+            for (ours, theirs) in self.misses.iter_mut().zip(&other.misses) {
+                for (a, b) in [(&mut ours.entry, &theirs.entry), (&mut ours.returns, &theirs.returns)] {
+                    let (sum, more) = (a.get(node), b.get(i));
+                    a.set(node, if sign < 0 { sum.wrapping_sub(more) } else { sum.wrapping_add(more) });
+                }
+            }
+        }
+        for &(node, place, count) in &other.departures {
+            if let Some(mine) = self.node_at(other.reference[node as usize]) {
+                self.departures.push((mine, place, sign * count));
+            }
+        }
+    }
+}
