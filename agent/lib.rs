@@ -4,9 +4,9 @@
 //! [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`ahead`] and [`image`], [`hidden`],
 //! [`thread_fields`] and [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already; [`heap`],
 //! where memory is from; [`memory`], [`refusals`] and [`faults`], what is done when something fails; [`runtime`], the Java
-//! classes that woven code calls, and [`natives`], what they call; [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`room`], [`directory`] and
-//! [`class_log`], where a recording lives; [`caches`], the simulation of method caches; [`facts`], [`stopped`], [`stacks`]
-//! and [`dump`], how it becomes a profile.
+//! classes that woven code calls, and [`natives`], what they call; [`contexts`] and [`muted`], what it keeps per thread;
+//! [`arena`], [`room`], [`directory`] and [`class_log`], where a recording lives; [`caches`], the simulation of method caches;
+//! [`facts`], [`stopped`], [`stacks`] and [`dump`], how it becomes a profile.
 
 mod ahead;
 mod arena;

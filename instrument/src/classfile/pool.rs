@@ -47,7 +47,7 @@ pub struct Pool<'a> {
     bytes: &'a [u8],
     /// Offset of each entry's tag; 0 for index 0 and the second half of a long or double.
     offsets: Vec<u32>,
-    /// Offset of the first byte after the pool.
+    /// Offset of the first byte after the pool: of the access flags.
     pub end: usize,
 }
 
