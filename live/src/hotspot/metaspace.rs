@@ -21,12 +21,16 @@ impl Metaspace {
     /// # Errors
     /// The JVM cannot be asked.
     pub fn of(jvm: &Jvm) -> Result<Option<Metaspace>, AttachError> {
+        // To count classes the JVM stands still and goes through all loaders.
+        if limit(&ask(jvm, "jcmd", ["VM.metaspace basic", "", ""])?).is_none() {
+            return Ok(None);
+        }
         Ok(Metaspace::parse(&ask(jvm, "jcmd", ["VM.metaspace", "", ""])?))
     }
 
     fn parse(report: &str) -> Option<Metaspace> {
-        let behind = |mark: &str| report.lines().find_map(|line| line.trim_start().strip_prefix(mark));
-        let limit = size(behind("MaxMetaspaceSize:")?)?;
+        let limit = limit(report)?;
+        let behind = |mark: &str| behind(report, mark);
         // "Both: 44 chunks, 4.40 MB capacity, 1.03 MB ( 23%) committed, …"
         let committed = behind("Both:")?.split(',').find_map(|part| size(part.trim_end().strip_suffix("committed")?))?;
         // "Total Usage - 16 loaders, 951 classes (794 shared):"
@@ -38,6 +42,15 @@ impl Metaspace {
     pub fn left(&self) -> u64 {
         self.limit.saturating_sub(self.committed)
     }
+}
+
+/// What follows a mark at the beginning of a line, the first of its kind.
+fn behind<'r>(report: &'r str, mark: &str) -> Option<&'r str> {
+    report.lines().find_map(|line| line.trim_start().strip_prefix(mark))
+}
+
+fn limit(report: &str) -> Option<u64> {
+    size(behind(report, "MaxMetaspaceSize:")?)
 }
 
 /// `48.00 MB`, and what may follow.

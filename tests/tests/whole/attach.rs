@@ -381,8 +381,16 @@ fn a_hidden_class_that_nobody_can_wait_for_keeps_cprof_from_coming_back() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("attach-undefined-{}", bench.jdk.feature));
         let (mut running, attach) = defining(&bench, &directory, 0);
-        let left = running.command("command=detach");
+        // Nor does the profile get anywhere. The tree's memory stays, but what is in it is nobody's any more.
+        let left = running.command("command=detach,out=/nowhere/app.cprof");
         assert_eq!(left.get("hidden_classes_left"), None, "{left:?}");
+        let way = left["error"].split_once("the recording stays in ").and_then(|(_, rest)| rest.split_once(';'));
+        let (recording, way) = way.unwrap_or_else(|| panic!("{left:?}"));
+        assert!(way.contains(&format!("cprof recover {recording}")), "{left:?}");
+        let recovered = directory.join("recovered.cprof");
+        build::must(Command::new(build::cprof()).args(["recover", recording, "-o"]).arg(&recovered));
+        build::must(Command::new(build::cprof()).args(["clean", recording]));
+        assert!(recovered.exists() && !Path::new(recording).exists());
         // The VM frees what no agent is to use any more.
         assert_eq!(running.ask("collect"), "collected");
         assert_eq!(running.ask("finish"), "finished");
