@@ -253,8 +253,7 @@ pub mod kind {
     pub const CHUNK: u32 = 2;
     /// The root of a tree, see [`super::root`].
     pub const ROOT: u32 = 3;
-    /// An index table (old ones stay as garbage): kind, u32 number of entries (a power of two), then, behind
-    /// [`super::index::HEADER`], u32 references. Padded to 8 bytes. Finds children that are in no slot of their parent by (parent, method, site); with folding rules, all nodes.
+    /// See [`super::index`].
     pub const INDEX: u32 = 4;
     /// A thread's name, see [`super::label`].
     pub const LABEL: u32 = 5;
@@ -369,7 +368,8 @@ pub mod chunk {
     pub const HEADER: u64 = 16;
 }
 
-/// An index table.
+/// An index table (old ones stay as garbage): u32 kind, u32 number of entries (a power of two), then u32 references, padded to 8
+/// bytes. It finds children that are in no slot of their parent by (parent, method, site); with folding rules, all nodes.
 pub mod index {
     /// size of what precedes the references, in bytes
     pub const HEADER: u64 = 8;

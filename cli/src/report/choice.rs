@@ -21,9 +21,8 @@ pub fn choose_threads(name: &str, profile: &Profile, file: &str) -> Result<Vec<b
     let chosen: Vec<bool> = labels.iter().map(|label| pattern.matches(label)).collect();
     // Such a tree's name has `*` for each number.
     let without_numbers = loose(&numbers_starred(name), Pattern::of_text);
-    let mut shared: Vec<&String> =
-        (0..labels.len()).filter(|&t| profile.threads[t].similar_names && !chosen[t]).map(|t| &labels[t]).collect();
-    shared.retain(|label| without_numbers.matches(label));
+    let may_fit = |&t: &usize| profile.threads[t].similar_names && !chosen[t] && without_numbers.matches(&labels[t]);
+    let mut shared: Vec<&String> = (0..labels.len()).filter(may_fit).map(|t| &labels[t]).collect();
     shared.sort();
     shared.dedup();
     let shared = match &shared[..] {

@@ -1,6 +1,5 @@
 //! By thread.
 
-use super::choice::loose;
 use super::processor::{Columns, HEADER};
 use super::view::{View, share};
 use super::{coverage, field, methods};
@@ -8,18 +7,14 @@ use crate::args::{Report, Sort};
 use crate::style::Style;
 use crate::table::Table;
 use anyhow::Result;
-use cprof_profile::names::{Pattern, thousands};
+use cprof_profile::names::thousands;
 use cprof_profile::projections::{ThreadRow, by_thread};
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, Write};
 
 fn rows(view: &View, args: &Report) -> Vec<ThreadRow> {
-    let mut rows = by_thread(&view.profile, &view.symbols, |chosen| view.tree_of(chosen));
-    if let Some(name) = &args.part.thread {
-        let pattern = loose(name, Pattern::of_text);
-        rows.retain(|r| pattern.matches(&r.label));
-    }
+    let mut rows = by_thread(&view.profile, &view.symbols, |t| view.threads[t], |of_label| view.tree_of(of_label));
     let on = view.processor.is_some();
     match args.sort.unwrap_or_default() {
         Sort::Cost | Sort::Total if on => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.processor.cycles)),

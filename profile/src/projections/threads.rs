@@ -25,12 +25,18 @@ pub fn labels(profile: &Profile, chosen: impl Fn(usize) -> bool) -> BTreeMap<Str
     labels
 }
 
-/// One row per label, in order of label. `tree` makes the tree of some threads, given by a test of their positions.
-pub fn by_thread(profile: &Profile, symbols: &Symbols, tree: impl Fn(&dyn Fn(usize) -> bool) -> Tree) -> Vec<ThreadRow> {
+/// One row per label of the threads chosen, in order of label. `tree` makes the tree of some threads, given by a test of their
+/// positions.
+pub fn by_thread(
+    profile: &Profile,
+    symbols: &Symbols,
+    chosen: impl Fn(usize) -> bool,
+    tree: impl Fn(&dyn Fn(usize) -> bool) -> Tree,
+) -> Vec<ThreadRow> {
     let row = |(label, members): (String, Vec<usize>)| ThreadRow {
         label,
         threads: members.iter().map(|&t| u64::from(profile.threads[t].leases)).sum(),
         totals: totals(&tree(&|t| members.binary_search(&t).is_ok()), symbols),
     };
-    labels(profile, |_| true).into_iter().map(row).collect()
+    labels(profile, chosen).into_iter().map(row).collect()
 }
