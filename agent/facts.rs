@@ -21,6 +21,7 @@ pub fn run(jvmti: Jvmti, options: &Options, pid: u32, started_ms: u64) -> RunFac
         pid,
         started_ms,
         target: options.target.clone(),
+        model: options.model.clone(),
         roots: options.roots.clone(),
         ..RunFacts::default()
     }

@@ -3,7 +3,7 @@
 use crate::args::{Evaluating, Part, Processors};
 use crate::output;
 use crate::progress::Progress;
-use crate::report::processor::{chosen_cache, model_of_option, model_of_recording};
+use crate::report::processor::{chosen_cache, model_has_changed, model_of_option, model_of_recording};
 use crate::report::view::{Counted, Measured, Shape, View};
 use crate::style::Style;
 use crate::usage::Usage;
@@ -115,10 +115,10 @@ pub fn columns(view: &View, tree: &Tree, processors: &[OnProcessor]) -> Vec<Metr
 
 /// The processors that `on` or the recording names, each once.
 fn models(profile: &Profile, on: &Processors) -> Result<Vec<Model>> {
-    let recorded = Some(&profile.run.target).filter(|name| on.target.is_empty() && !name.is_empty());
+    let recorded = Some(&profile.run).filter(|run| on.target.is_empty() && !run.target.is_empty());
     let named = on.target.iter().map(|name| model_of_option(name, &on.how.set));
     let mut models: Vec<Model> = Vec::new();
-    for model in named.chain(recorded.map(|name| model_of_recording(name, &on.how.set))) {
+    for model in named.chain(recorded.map(|run| model_of_recording(run, &on.how.set))) {
         let model = model?;
         match models.iter().find(|other| other.name() == model.name()) {
             None => models.push(model),
@@ -143,6 +143,7 @@ pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<V
     if models.is_empty() {
         on.how.refuse_without_processor(on.cache.len())?;
     }
+    let changed = model_has_changed(&profile.run).filter(|_| on.target.is_empty());
     let mut all = Vec::new();
     for model in models {
         let mut caches = if on.cache.is_empty() { profile.caches.clone() } else { on.cache.clone() };
@@ -151,7 +152,9 @@ pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<V
         }
         let mut seen = HashSet::new();
         for cache in caches.into_iter().filter(|cache| seen.insert(*cache)) {
-            all.push(evaluated(counted, &model, cache, &on.how)?);
+            let mut on = evaluated(counted, &model, cache, &on.how)?;
+            on.notes.extend(changed.clone());
+            all.push(on);
         }
     }
     Ok(all)

@@ -5,6 +5,7 @@ use crate::cache::CacheSpec;
 use crate::flow::Flow;
 use crate::names::numbers_starred;
 pub use crate::nodes::{Counters, Nodes, NotPacked, Rows, special};
+use crate::target::ModelFile;
 pub use cprof_instrument::Level;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -72,6 +73,10 @@ pub struct RunFacts {
     pub options: String,
     /// The processor to show unless another is asked for; empty: none was named.
     pub target: String,
+    /// The files of that processor's model that do not come with cprof, as they were: the model's own, that of its base, and so on.
+    /// Of merged profiles only the whole has them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub model: Vec<ModelFile>,
     /// Process id.
     pub pid: u32,
     /// Start of the JVM, milliseconds since 1970 UTC.

@@ -7,7 +7,7 @@ use crate::args::{Check, CheckFormat, Evaluating, Part, setting};
 use crate::compare::{doubts, recorded_differently};
 use crate::metrics::{Notes, OnProcessor, columns as numbers, evaluated};
 use crate::output::{self, Output};
-use crate::report::processor::{chosen_cache, model};
+use crate::report::processor::{chosen_cache, model, model_has_changed, model_of_recording};
 use crate::report::view::{Shape, View};
 use crate::style::Style;
 use crate::usage::{self, Usage};
@@ -132,19 +132,21 @@ fn sheet<'a>(view: &'a View, metrics: &'a [Metric]) -> Sheet<'a> {
 /// that budgets name. `cycles` without one means the processor for which the `checked` profile was recorded, if it was for one, and
 /// a processor without a cache the one that is chosen for that profile: of another one's the cycles would be others.
 fn measured(view: &View, checked: &Profile, budgets: &[Budget], args: &Check) -> Result<(Vec<Metric>, Columns, Notes)> {
-    let recorded = checked.run.target.as_str();
+    let recorded = Some(Wanted::Recorded).filter(|_| !checked.run.target.is_empty());
     let mut metrics = numbers(view, &view.tree, &[]);
     let mut notes = Notes::default();
     let names: BTreeSet<&String> = budgets.iter().flat_map(|b| b.limits.iter().map(|(limit, _)| &limit.metric)).collect();
     let mut columns = Columns::new();
+    let mut processors: Vec<(usize, (String, Vec<String>))> = Vec::new();
     for name in names {
-        let found = match processor_of(name).or((name == "cycles" && !recorded.is_empty()).then_some(recorded)) {
+        let found = match processor_of(name).map(Wanted::Named).or(recorded.filter(|_| name == "cycles")) {
             Some(processor) => on_processor(view, checked, processor, args).map(|on| {
                 notes.add(&on);
-                let column = on.column();
-                // Budgets may name one in several ways.
-                metrics.iter().position(|metric| metric.name == column).unwrap_or_else(|| {
+                // Budgets may name one in several ways, and different files may have one name.
+                let processor = (on.column(), on.model.texts);
+                processors.iter().find(|(_, known)| *known == processor).map(|(at, _)| *at).unwrap_or_else(|| {
                     metrics.push(cycles(&view.tree, &on.name, on.cache, &on.nodes));
+                    processors.push((metrics.len() - 1, processor));
                     metrics.len() - 1
                 })
             }),
@@ -165,17 +167,32 @@ fn processor_of(metric: &str) -> Option<&str> {
     metric.strip_prefix("cycles[")?.strip_suffix(']')
 }
 
-/// `jop`, `jop,4k/16` or `jop rws=3,4k/16`.
-fn on_processor(view: &View, checked: &Profile, processor: &str, args: &Check) -> Result<OnProcessor> {
-    let (name, cache) = match processor.split_once(',') {
-        Some((name, cache)) => (name, Some(cache.parse::<CacheSpec>()?)),
-        None => (processor, None),
+/// The processor that a budget means.
+#[derive(Clone, Copy)]
+enum Wanted<'b> {
+    /// `jop`, `jop,4k/16` or `jop rws=3,4k/16`.
+    Named(&'b str),
+    /// The one for which the checked profile was recorded.
+    Recorded,
+}
+
+fn on_processor(view: &View, checked: &Profile, wanted: Wanted<'_>, args: &Check) -> Result<OnProcessor> {
+    let (model, cache, how) = match wanted {
+        Wanted::Named(processor) => {
+            let (name, cache) = match processor.split_once(',') {
+                Some((name, cache)) => (name, Some(cache.parse::<CacheSpec>()?)),
+                None => (processor, None),
+            };
+            let (name, how) = settings(name.trim(), &args.how);
+            (model(name, &how.set)?, cache, how)
+        }
+        Wanted::Recorded => (model_of_recording(&checked.run, &args.how.set)?, None, args.how.clone()),
     };
-    let (name, how) = settings(name.trim(), &args.how);
-    let model = model(name, &how.set)?;
     output::spares(&args.out, &model.paths)?;
     let cache = cache.unwrap_or_else(|| chosen_cache(checked, &model));
-    evaluated(view.counted(), &model, cache, &how)
+    let mut on = evaluated(view.counted(), &model, cache, &how)?;
+    on.notes.extend(model_has_changed(&checked.run).filter(|_| matches!(wanted, Wanted::Recorded)));
+    Ok(on)
 }
 
 /// `jop` of `jop rws=3`, which is how metrics of a processor with another parameter are called, and that parameter beside those that

@@ -24,6 +24,8 @@ struct Loaded {
     views: [View; 2],
     metrics: [Vec<Metric>; 2],
     notes: [Notes; 2],
+    /// Each is evaluated on the model it was recorded with, and these differ.
+    models_differ: bool,
     /// Metrics that the second may be shown by, the one that says most first.
     telling: Vec<String>,
 }
@@ -37,7 +39,11 @@ impl Loaded {
             Ok((view, columns, Notes::of(&processors), telling(&processors)))
         };
         let [(first, of_first, about_first, _), (second, of_second, about_second, telling)] = [load(&before)?, load(&after)?];
-        Ok(Loaded { views: [first, second], metrics: [of_first, of_second], notes: [about_first, about_second], telling })
+        // The same text in two places is the same model.
+        let models = [&first, &second].map(|view| view.profile.run.model.iter().map(|file| &file.text).collect::<Vec<_>>());
+        let models_differ = on.target.is_empty() && models.iter().all(|model| !model.is_empty()) && models[0] != models[1];
+        let (views, metrics, notes) = ([first, second], [of_first, of_second], [about_first, about_second]);
+        Ok(Loaded { views, metrics, notes, models_differ, telling })
     }
 
     fn compare(&self) -> Comparison<'_> {

@@ -69,6 +69,10 @@ pub fn notes(loaded: &Loaded, comparison: &Comparison<'_>) -> Vec<String> {
         ));
     }
     notes.extend(recorded_differently(before, after));
+    if loaded.models_differ {
+        notes
+            .push("the models that they were recorded with differ: so do cycles; --target FILE evaluates both on one".to_owned());
+    }
     let sites = comparison.contexts.sites;
     if sites.only_one {
         notes.push("only one of the profiles distinguishes call sites: they are merged".to_owned());

@@ -7,12 +7,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{Metrics, NotSimulated, Outcomes, evaluate};
 use cprof_profile::measure::Measures;
-use cprof_profile::model::Profile;
+use cprof_profile::model::{Profile, RunFacts};
 use cprof_profile::natives::NativeCalls;
-use cprof_profile::target::{CycleEstimator, Library, Model, TargetError};
+use cprof_profile::target::{self, CycleEstimator, Library, Model, ModelFile, TargetError};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
 
 /// The model that `--target` names, with its parameters set.
 pub fn model_of_option(name: &str, set: &[(String, i64)]) -> Result<Model> {
@@ -22,13 +23,31 @@ pub fn model_of_option(name: &str, set: &[(String, i64)]) -> Result<Model> {
 }
 
 /// The model that a recording names, with the parameters that the options set.
-pub fn model_of_recording(name: &str, set: &[(String, i64)]) -> Result<Model> {
+pub fn model_of_recording(run: &RunFacts, set: &[(String, i64)]) -> Result<Model> {
+    let name = &*run.target;
     let way_out = || format!("the recording names the processor {name}; --target chooses another, --target bytecodes none");
     // Whoever sent the profile chose the name: a pipe would be waited for.
+    if !run.model.is_empty() {
+        return with_options(Library.recorded(name, &run.model).with_context(way_out)?, set);
+    }
     if Library.is_file(name) && fs::metadata(name).is_ok_and(|named| !named.is_file()) {
         return Err(anyhow!("{name} is no file")).with_context(way_out);
     }
     with_options(Library.load(name).with_context(way_out)?, set)
+}
+
+/// That the model of a recording is no longer what it was, for who expects its file to be read.
+pub fn model_has_changed(run: &RunFacts) -> Option<String> {
+    let name = &run.target;
+    let is_another = |kept: &ModelFile| {
+        let path = Path::new(&kept.path);
+        // Whoever sent the profile chose the name: a pipe would be waited for.
+        fs::metadata(path).is_ok_and(|named| named.is_file()) && target::read(path).is_ok_and(|now| now != kept.text.as_bytes())
+    };
+    let file = &run.model.iter().find(|kept| is_another(kept))?.path;
+    Some(format!(
+        "{file} has changed since that was recorded, and this is the model as it was; --target {name} takes it as it is now"
+    ))
 }
 
 fn with_options(model: Model, set: &[(String, i64)]) -> Result<Model> {
@@ -59,7 +78,7 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
     };
     let model = match &args.target {
         Some(name) => model_of_option(name, &args.how.set),
-        None => model_of_recording(name, &args.how.set),
+        None => model_of_recording(&profile.run, &args.how.set),
     }?;
     let own = chosen_cache(profile, &model);
     // Who recorded for a processor with other caches than its own wants to see those.
@@ -68,7 +87,9 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
     let options = args.how.options(cache);
     let evaluation = evaluate(profile, measures, natives, &model, &options).map_err(|e| hint(e.into(), profile, name))?;
     measures.processor = evaluation.nodes;
-    Ok(Some(Evaluated { model, cache, notes: evaluation.notes, options }))
+    let mut notes = evaluation.notes;
+    notes.extend(model_has_changed(&profile.run).filter(|_| args.target.is_none()));
+    Ok(Some(Evaluated { model, cache, notes, options }))
 }
 
 /// The model's own cache, if it was simulated in any scope; where none was, because the recording was to be with one like

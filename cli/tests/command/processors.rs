@@ -1,6 +1,7 @@
 //! `cprof report --target`, `cprof explore`, `cprof targets`.
 
 use cprof_profile::model::Misses;
+use cprof_profile::target::ModelFile;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -75,6 +76,53 @@ fn the_processor_of_the_recording_is_shown_unless_another_is_named() {
     let error = fails(&["report", gone.path()]);
     assert!(error.contains("gone.toml") && error.contains("--target bytecodes"), "{error}");
     assert!(prints(&["report", gone.path(), "--target", "bytecodes"]).contains("on bytecodes"));
+}
+
+#[test]
+fn a_model_of_ones_own_is_shown_as_it_was_recorded() {
+    let directory = std::env::temp_dir().join(format!("cprof-processors-kept-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("mine.toml");
+    let named = file.to_str().unwrap();
+    let text = |iload: u32| {
+        let head = "base = \"jop\"\ntitle = \"mine\"\naccuracy = \"coarse\"\n[sources]\nm = \"measured\"\n";
+        format!("{head}[bytecodes]\nsource = \"m\"\n\"iload..iload_3, iinc\" = {iload}\n")
+    };
+    let recorded = |test: &str, iload| {
+        let of_mine = Profile::recorded_for(test, named, &["4k/16"]);
+        let mut profile = cprof_profile::file::read(&of_mine.0).unwrap();
+        profile.run.model = vec![ModelFile { path: named.to_owned(), text: text(iload) }];
+        cprof_profile::file::write(&of_mine.0, &profile).unwrap();
+        of_mine
+    };
+    let (one, other) = (recorded("kept", 1), recorded("kept-other", 100));
+    let cycles = |arguments: &[&str]| {
+        let json = prints(&[&["report", "--format", "json"], arguments].concat());
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        (json["totals"]["cycles"].as_u64().unwrap(), json["totals"]["notes"].to_string())
+    };
+    // Its file is not there.
+    let ((kept, notes), (slower, _)) = (cycles(&[one.path()]), cycles(&[other.path()]));
+    assert!(slower > kept && !notes.contains("mine.toml"), "{kept} {slower} {notes}");
+    std::fs::write(&file, text(1)).unwrap();
+    assert_eq!(cycles(&[one.path()]), (kept, notes));
+    // It is there, and was edited.
+    std::fs::write(&file, text(100)).unwrap();
+    let (same, notes) = cycles(&[one.path()]);
+    assert!(same == kept && notes.contains("mine.toml has changed since that was recorded"), "{same} {kept} {notes}");
+    assert_eq!(cycles(&[one.path(), "--target", named]).0, slower);
+    let (_, table, told) = cprof(&["export", one.path(), "--format", "csv", "-o", "-"]);
+    assert!(table.contains("cycles[mine,4k/16]") && told.contains("mine.toml has changed"), "{told}");
+    let differ = "the models that they were recorded with differ";
+    assert!(prints(&["diff", one.path(), other.path()]).contains(differ));
+    assert!(!prints(&["diff", one.path(), other.path(), "--target", named]).contains(differ));
+    // A budget for cycles means those of the recording, unless it names the file.
+    let budget = directory.join("budget.toml");
+    let limits = format!("[[budget]]\nmethod = \"*\"\nlimits = [\"cycles == {kept}\", \"cycles[{named}] == {slower}\"]\n");
+    std::fs::write(&budget, limits).unwrap();
+    let (success, out, err) = cprof(&["check", one.path(), "--budget", budget.to_str().unwrap()]);
+    assert!(success && out.contains("has changed"), "{out}{err}");
+    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 #[test]

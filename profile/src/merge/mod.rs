@@ -13,6 +13,7 @@ mod facts;
 use crate::cache::CacheSpec;
 use crate::code::CodeError;
 use crate::model::{Gap, NativeSite, Profile, Run};
+use crate::target::ModelFile;
 use classes::Classes;
 use contexts::Contexts;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,6 +77,8 @@ pub struct Merger {
     left_out: BTreeMap<String, String>,
     /// One of the profiles was merged of runs that have no processor in common.
     without_target: bool,
+    /// The files of the processor's model that the profiles so far have recorded, unless they differ.
+    model: Option<Vec<ModelFile>>,
     first: Option<First>,
 }
 
@@ -105,6 +108,12 @@ impl Merger {
             if !self.warnings.contains(&warning) {
                 self.warnings.push(warning);
             }
+        }
+        let model = std::mem::take(&mut profile.run.model);
+        match &self.model {
+            None if self.runs.is_empty() => self.model = Some(model),
+            Some(same) if *same == model => {}
+            _ => self.model = None,
         }
         if profile.runs.is_empty() {
             self.runs.push(Run { file: file.to_owned(), facts: profile.run });
@@ -151,7 +160,7 @@ impl Merger {
 
     /// The merged profile.
     pub fn finish(self) -> Merged {
-        let Merger { runs, classes, contexts, gaps, mut warnings, caches, left_out, without_target, .. } = self;
+        let Merger { runs, classes, contexts, gaps, mut warnings, caches, left_out, without_target, model, .. } = self;
         let mut notes: Vec<String> = left_out
             .iter()
             .map(|(cache, file)| {
@@ -159,9 +168,17 @@ impl Merger {
             })
             .collect();
         let mut run = facts::combine(&runs, &mut notes);
-        if !left_out.is_empty() || without_target {
+        if model.is_none() && !run.target.is_empty() {
+            notes.push(format!(
+                "the runs were recorded with different models of {}: reports show none unless one is named with --target",
+                run.target
+            ));
+        }
+        if !left_out.is_empty() || without_target || model.is_none() {
             // A report would show this processor with its cache unless asked for another.
             run.target.clear();
+        } else {
+            run.model = model.filter(|_| !run.target.is_empty()).unwrap_or_default();
         }
         for note in &notes {
             if !warnings.contains(note) {

@@ -3,8 +3,9 @@
 use super::{Options, Wrong};
 use crate::cache::{CacheKind, CacheSpec, Scope};
 use crate::file;
-use crate::target::{CycleEstimator, Library};
+use crate::target::{CycleEstimator, Library, ModelFile};
 use cprof_instrument::abi::{caches, event};
+use std::path::PathBuf;
 
 /// Most blocks of a cache, so that numbers of blocks stay within 31 bits while it is simulated.
 pub const MOST_BLOCKS: u32 = 1 << 20;
@@ -53,6 +54,8 @@ impl Caches {
             caches = caches.or_else(|| Some(vec![model.cache()]));
             // A report may be asked for elsewhere.
             let file = Library.is_file(&target).then(|| std::path::absolute(&target).ok()).flatten();
+            let file_of = |(path, text): (PathBuf, _)| ModelFile { path: path.display().to_string(), text };
+            options.model = model.paths.into_iter().zip(model.texts).map(file_of).collect();
             options.target = file.and_then(|path| path.into_os_string().into_string().ok()).unwrap_or(target);
         }
         let Some(caches) = caches else {

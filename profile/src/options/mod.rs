@@ -7,7 +7,7 @@ use caches::Caches;
 pub use caches::{MOST_BLOCKS, simulation};
 
 use crate::cache::CacheSpec;
-use crate::target::Library;
+use crate::target::{Library, ModelFile};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +42,8 @@ pub struct Options {
     pub deterministic: bool,
     /// The processor model that reports show unless asked for another; empty: none.
     pub target: String,
+    /// The files of that model that do not come with cprof: its own, that of its base, and so on.
+    pub model: Vec<ModelFile>,
     /// The method caches to simulate; those of which outcomes follow from the counts are not among them.
     pub caches: Vec<CacheSpec>,
 }
@@ -91,6 +93,7 @@ impl Options {
             max_memory: None,
             deterministic: false,
             target: String::new(),
+            model: Vec::new(),
             caches: Vec::new(),
         };
         let mut seen = Vec::new();

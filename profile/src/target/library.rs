@@ -2,6 +2,7 @@
 
 use super::source::{Source, read};
 use super::{Model, TargetError};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// A model that comes with cprof.
@@ -11,6 +12,16 @@ pub struct Shipped {
     pub name: &'static str,
     /// Its file's content.
     pub text: &'static str,
+}
+
+/// A file of a model that does not come with cprof, as a recording keeps it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelFile {
+    /// Where it was, for people.
+    pub path: String,
+    /// What was in it.
+    pub text: String,
 }
 
 // `SHIPPED: &[Shipped]`, from the files in targets/, in order of name.
@@ -45,31 +56,24 @@ impl Library {
     /// # Errors
     /// Whatever is wrong with any of the files, with the place.
     pub fn load(self, name: &str) -> Result<Model, TargetError> {
-        let mut chain: Vec<Source> = Vec::new();
-        let mut seen: Vec<Opened> = Vec::new();
-        let mut next = Some(self.open(name, None)?);
-        while let Some(opened) = next.take() {
-            let source = Source { path: opened.path.clone(), ..read(&opened.file(), &opened.text)? };
-            seen.push(opened);
-            if let Some((base, place)) = &source.base {
-                let at = |e: TargetError| TargetError { place: e.place.or(Some(place.clone())), ..e };
-                let found = self.open(base, source.path.as_deref().and_then(Path::parent)).map_err(at)?;
-                if seen.iter().any(|other| found.is(other)) {
-                    let circle = seen.iter().chain([&found]).map(|opened| opened.shown.as_str()).collect::<Vec<_>>().join(" → ");
-                    return Err(at(TargetError::new(format!("the bases go round in a circle: {circle}"))));
-                }
-                if seen.len() > MOST_BASES {
-                    return Err(at(TargetError::new(format!(
-                        "there are more than {MOST_BASES} bases on top of each other; put some of the files together"
-                    ))));
-                }
-                next = Some(found);
+        joined(name, |name, beside| self.open(name, beside))
+    }
+
+    /// The model that a recording was made with, of the files it keeps: no file is read. Those that come with cprof are this
+    /// version's.
+    ///
+    /// # Errors
+    /// As of [`Library::load`], and where a file is missing among those.
+    pub fn recorded(self, name: &str, files: &[ModelFile]) -> Result<Model, TargetError> {
+        let mut files = files.iter();
+        joined(name, |name, beside| {
+            if !is_path(name) {
+                return self.open(name, beside);
             }
-            chain.push(source);
-        }
-        let short = Path::new(name).file_stem().map_or_else(|| name.to_owned(), |s| s.to_string_lossy().into_owned());
-        let is_shipped = SHIPPED.iter().any(|s| s.name == name);
-        Model::new(if is_shipped { name } else { &short }, chain)
+            let lacks = || TargetError::new(format!("the recording does not keep the file {name}"));
+            let ModelFile { path, text } = files.next().ok_or_else(lacks)?;
+            Ok(Opened { shown: path.clone(), text: text.clone(), path: Some(path.into()) })
+        })
     }
 
     fn open(self, name: &str, beside: Option<&Path>) -> Result<Opened, TargetError> {
@@ -92,6 +96,35 @@ impl Library {
         let text = super::text(&shown, bytes)?;
         Ok(Opened { shown, text, path: Some(real) })
     }
+}
+
+/// Joins the model of that name with its bases; `open` finds one by its name and the directory of the file that names it.
+fn joined(name: &str, mut open: impl FnMut(&str, Option<&Path>) -> Result<Opened, TargetError>) -> Result<Model, TargetError> {
+    let mut chain: Vec<Source> = Vec::new();
+    let mut seen: Vec<Opened> = Vec::new();
+    let mut next = Some(open(name, None)?);
+    while let Some(opened) = next.take() {
+        let source = Source { path: opened.path.clone(), ..read(&opened.file(), &opened.text)? };
+        seen.push(opened);
+        if let Some((base, place)) = &source.base {
+            let at = |e: TargetError| TargetError { place: e.place.or(Some(place.clone())), ..e };
+            let found = open(base, source.path.as_deref().and_then(Path::parent)).map_err(at)?;
+            if seen.iter().any(|other| found.is(other)) {
+                let circle = seen.iter().chain([&found]).map(|opened| opened.shown.as_str()).collect::<Vec<_>>().join(" → ");
+                return Err(at(TargetError::new(format!("the bases go round in a circle: {circle}"))));
+            }
+            if seen.len() > MOST_BASES {
+                return Err(at(TargetError::new(format!(
+                    "there are more than {MOST_BASES} bases on top of each other; put some of the files together"
+                ))));
+            }
+            next = Some(found);
+        }
+        chain.push(source);
+    }
+    let short = Path::new(name).file_stem().map_or_else(|| name.to_owned(), |s| s.to_string_lossy().into_owned());
+    let is_shipped = SHIPPED.iter().any(|s| s.name == name);
+    Model::new(if is_shipped { name } else { &short }, chain)
 }
 
 /// A model's file.

@@ -9,7 +9,7 @@ pub mod model;
 pub mod names;
 pub mod source;
 
-pub use library::{Library, Shipped};
+pub use library::{Library, ModelFile, Shipped};
 pub use model::{Accuracy, Model};
 
 use crate::cache::CacheSpec;

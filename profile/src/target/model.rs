@@ -53,6 +53,8 @@ pub struct Model {
     pub files: Vec<String>,
     /// Where those of them are that do not come with cprof, without links.
     pub paths: Vec<PathBuf>,
+    /// What is in those.
+    pub texts: Vec<String>,
     /// Parameters with the values now set.
     pub parameters: BTreeMap<String, Parameter>,
     cache: CacheSpec,
@@ -105,6 +107,7 @@ impl Model {
             gaps: chain.iter().flat_map(|s| s.gaps.clone()).collect(),
             files: chain.iter().map(|s| s.file.clone()).collect(),
             paths: chain.iter().filter_map(|s| s.path.clone()).collect(),
+            texts: chain.iter().filter(|s| s.path.is_some()).map(|s| s.text.clone()).collect(),
             parameters: BTreeMap::new(),
             cache: CacheSpec::IDEAL,
             cache_source: String::new(),

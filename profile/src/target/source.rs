@@ -17,6 +17,8 @@ pub struct Source {
     pub file: String,
     /// Where the file is; none for a model that comes with cprof.
     pub path: Option<PathBuf>,
+    /// What is in it.
+    pub text: String,
     /// `base`, and where it is named.
     pub base: Option<(String, Place)>,
     /// One line about the model.
@@ -235,7 +237,7 @@ pub fn read(file: &str, text: &str) -> Result<Source, TargetError> {
     let reader = Reader { file, text };
     let document = DeTable::parse(text).map_err(|e| TargetError::of_toml(file, text, &e))?;
     let document = document.get_ref();
-    let mut model = Source { file: file.to_owned(), ..Source::default() };
+    let mut model = Source { file: file.to_owned(), text: text.to_owned(), ..Source::default() };
     if let Some(sources) = document.get("sources") {
         for (key, item) in reader.table("[sources]", sources)? {
             model.sources.insert(key.get_ref().to_string(), reader.text(key.get_ref(), item)?);

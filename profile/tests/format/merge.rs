@@ -7,7 +7,7 @@ use cprof_profile::merge::{MergeError, Merged, Merger};
 use cprof_profile::model::{Departure, DepartureKind, Level, Misses, Profile, special};
 use cprof_profile::natives::native_calls;
 use cprof_profile::projections::{by_method, by_thread, totals};
-use cprof_profile::target::{Bytecodes, Library, Model};
+use cprof_profile::target::{Bytecodes, Library, Model, ModelFile};
 use cprof_profile::tree::{Symbol, Symbols, Tree, Visit, What};
 use cprof_synthetic::classes::{ClassWriter, op};
 use cprof_synthetic::{counters, set_counters};
@@ -177,6 +177,27 @@ fn a_method_counted_in_two_ways_stays_two() {
     let all = merged(&[&one, &two]);
     assert_eq!(all.methods.len(), 2 * one.methods.len());
     assert_eq!(counts(&all), sum(&[&one, &two]));
+}
+
+#[test]
+fn the_model_of_the_processor_is_that_of_all_runs_or_none() {
+    let with = |text: &str| {
+        let mut profile = demo();
+        profile.run.target = "/m.toml".into();
+        profile.run.model = vec![ModelFile { path: "/m.toml".into(), text: text.into() }];
+        profile
+    };
+    let (one, other) = (with("title = 1"), with("title = 2"));
+    let all = merged(&[&one, &one]);
+    assert_eq!((&all.run.target, &all.run.model), (&one.run.target, &one.run.model));
+    assert!(all.runs.iter().all(|run| run.facts.model.is_empty()), "it is there once");
+    assert_eq!(merged(&[&all, &one]).run.model, one.run.model);
+    for differing in [[&one, &other], [&all, &other], [&other, &all]] {
+        let Merged { profile, notes } = merge(&differing).unwrap();
+        assert_eq!((&*profile.run.target, profile.run.model.len()), ("", 0));
+        assert!(notes[0].contains("different models of /m.toml"), "{notes:?}");
+        assert_eq!(merged(&[&profile, &one]).run.target, "", "nor when they are merged once more");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use cprof_profile::target::names::Space;
 use cprof_profile::target::source::read;
-use cprof_profile::target::{Accuracy, CycleEstimator, InvokeKind, Library, Model};
+use cprof_profile::target::{Accuracy, CycleEstimator, InvokeKind, Library, Model, ModelFile};
 use std::collections::BTreeMap;
 
 const TIMING: &str = include_str!("data/jop-timing.tsv");
@@ -226,6 +226,23 @@ fn sources_are_those_of_the_file_that_named_them() {
     assert_eq!(of(Space::Bytecodes, 0), "mine");
     let shipped = of(Space::Invokes, 0);
     assert!(shipped.contains("WCET timing table") && of(Space::Bytecodes, 1) == shipped, "{shipped}");
+}
+
+#[test]
+fn a_recording_keeps_the_files_of_its_model() {
+    let head = |base: &str| {
+        format!("base = \"{base}\"\ntitle = \"t\"\naccuracy = \"coarse\"\n[sources]\ns = \"s\"\n[bytecodes]\nsource = \"s\"\n")
+    };
+    let kept = |path: &str, text| ModelFile { path: path.to_owned(), text };
+    let own = kept("/gone/mine.toml", head("other/base.toml") + "nop = \"+1\"\n");
+    let base = kept("/gone/other/base.toml", head("jop") + "nop = 20\n");
+    let recorded = |files: &[&ModelFile]| Library.recorded(&own.path, &files.iter().copied().cloned().collect::<Vec<_>>());
+    let model = recorded(&[&own, &base]).unwrap();
+    assert_eq!((model.name(), model.opcode(0).cycles), ("mine", 21));
+    assert_eq!(model.texts, [&*own.text, &*base.text]);
+    let lacks = recorded(&[&own]).unwrap_err().to_string();
+    assert_eq!(lacks, "/gone/mine.toml:1:8: the recording does not keep the file other/base.toml");
+    assert!(recorded(&[&own, &own]).unwrap_err().to_string().contains("in a circle"));
 }
 
 /// A measured loop, as the model counts it: cycles of the bytecodes in it, and the clock over iterations per second.

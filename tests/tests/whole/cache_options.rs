@@ -6,6 +6,7 @@ use cprof_tests::run::Bench;
 use cprof_tests::trace::Trace;
 use cprof_tests::{OrFail, build, run};
 use serde_json::Value;
+use std::fs;
 use std::process::Command;
 
 /// Each of the caches, all simulated in one run, against the trace.
@@ -97,6 +98,25 @@ fn a_cache_that_was_not_simulated_is_refused_with_those_that_were() {
     let without = evaluated::record(bench, &bench.built.class_path, "Straight", "Straight.measured", "bba=precise");
     let refused = without.refused(&["--target", "jop"]);
     assert!(refused.contains("--cache ideal"), "{refused}");
+}
+
+#[test]
+fn a_profile_keeps_the_model_it_was_recorded_with() {
+    for bench in run::benches() {
+        let directory = build::directory().join(format!("model-{}", build::unique()));
+        fs::create_dir_all(&directory).or_fail("a directory for models");
+        let [base, mine] = ["base", "mine"].map(|name| directory.join(name).with_extension("toml"));
+        let head = "accuracy = \"coarse\"\n[sources]\nm = \"measured\"\n[bytecodes]\nsource = \"m\"\n";
+        fs::write(&base, format!("base = \"jop\"\ntitle = \"base\"\n{head}iadd = 7\n")).or_fail("base.toml");
+        fs::write(&mine, format!("base = \"base.toml\"\ntitle = \"mine\"\n{head}iload_1 = 5\n")).or_fail("mine.toml");
+        let options = format!("cache=4k/16,target={}", mine.display());
+        let recording = evaluated::record(&bench, &bench.built.class_path, "Relay", "Relay.measured", &options);
+        let named = recording.on(&["--target", &mine.display().to_string()]);
+        fs::remove_dir_all(&directory).or_fail("removing the models");
+        assert_eq!(difference(&named, &recording.on(&[])), None);
+        let on_jop = recording.on(&["--target", "jop"]);
+        assert!(named.sums.cycles > on_jop.sums.cycles, "the model counts: {:?} {:?}", named.sums, on_jop.sums);
+    }
 }
 
 #[test]
