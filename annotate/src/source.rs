@@ -213,6 +213,12 @@ fn uncommented(line: &str, within: &mut bool) -> String {
     }
 }
 
+/// Ends with LF, CR LF or CR alone (JLS §3.4).
+fn lines(text: &str) -> Vec<String> {
+    let ended = text.replace("\r\n", "\n").replace('\r', "\n");
+    ended.lines().map(str::to_owned).collect()
+}
+
 /// The lines of a source.
 fn read(from: impl Read, name: &str, fail: impl Fn(io::Error) -> SourceError) -> Result<Vec<String>, SourceError> {
     let mut bytes = Vec::new();
@@ -220,7 +226,7 @@ fn read(from: impl Read, name: &str, fail: impl Fn(io::Error) -> SourceError) ->
     if bytes.len() as u64 > MAX_SIZE {
         return Err(SourceError::Large { name: name.to_owned() });
     }
-    Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
+    Ok(lines(&String::from_utf8_lossy(&bytes)))
 }
 
 #[cfg(test)]
@@ -326,6 +332,11 @@ mod tests {
     }
 
     #[test]
+    fn lines_end_as_for_javac() {
+        assert_eq!(lines("a\rb\r\nc\n\rd"), ["a", "b", "c", "", "d"]);
+    }
+
+    #[test]
     fn declarations_of_packages() {
         for (text, package) in [
             ("", ""),
@@ -336,8 +347,7 @@ mod tests {
             ("import a.B;\nclass C {\npackage d;", ""),
             ("packaged a", ""),
         ] {
-            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-            assert_eq!(declared(&lines), package, "{text}");
+            assert_eq!(declared(&lines(text)), package, "{text}");
         }
     }
 }

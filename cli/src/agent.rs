@@ -4,6 +4,8 @@ use crate::args::{Bba, CacheScope, Counting};
 use crate::output;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
+use cprof_profile::target::Library;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Name of the library.
@@ -59,6 +61,12 @@ impl Options {
             self.add("max-memory", size)?;
         }
         if let Some(target) = &counting.target {
+            // Where the JVM has other files it may be there, too.
+            if Library.is_file(target) && fs::metadata(target).is_ok_and(|named| !named.is_file()) {
+                bail!(Usage(format!(
+                    "--target {target} is no file that can be read more than once, as the JVM must; name a file"
+                )));
+            }
             self.add("target", target)?;
         }
         if let Some(cache) = &counting.cache {

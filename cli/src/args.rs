@@ -122,7 +122,7 @@ pub struct Run {
 }
 
 /// What is counted, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Counting {
     /// Distinguish contexts by call site, not by method alone
     #[arg(long)]

@@ -143,7 +143,7 @@ pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<V
     if models.is_empty() {
         on.how.refuse_without_processor(on.cache.len())?;
     }
-    let changed = model_has_changed(&profile.run).filter(|_| on.target.is_empty());
+    let changed = model_has_changed(&profile.run, |name| format!("--target {name}")).filter(|_| on.target.is_empty());
     let mut all = Vec::new();
     for model in models {
         let mut caches = if on.cache.is_empty() { profile.caches.clone() } else { on.cache.clone() };

@@ -55,6 +55,7 @@ fn check(file: &str, out: &mut dyn Write) -> Result<()> {
     }
     let path = if file.contains('/') || file.ends_with(".toml") { file.to_owned() } else { format!("./{file}") };
     let model = Library.load(&path)?;
+    model.try_all_sizes()?;
     writeln!(out, "{file} is a target model: {}", model.title)?;
     for file in &model.files[1..] {
         writeln!(out, "  on top of {file}")?;

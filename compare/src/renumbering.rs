@@ -2,7 +2,7 @@
 
 use crate::numbered::{self, Numbered};
 use crate::pair::{By, Member, pair};
-use crate::prints::{self, Print};
+use crate::prints::{self, Methods, Print, Twins};
 use cprof_instrument::classfile::ClassFile;
 use cprof_profile::model::Profile;
 use cprof_profile::names::{dotted, stable};
@@ -70,13 +70,15 @@ impl Renumbering {
         for &name in &names[0] {
             classes.extend(found.class(name).filter(|new| names[1].contains(new)).map(|new| (name.to_owned(), new.to_owned())));
         }
+        let numbered = || classes.iter().filter(|(old, _)| numbered::class(old).is_some());
+        let twins: [Twins; 2] = [numbered().cloned().collect(), numbered().map(|(_, new)| (new.clone(), new.clone())).collect()];
         for (old, new) in classes {
             // Several classes of one name, by several loaders, keep the names of their methods: nothing tells the classes apart.
             if let (Some([before]), Some([after])) =
                 (sides[0].get(&old).map(Vec::as_slice), sides[1].get(&new).map(Vec::as_slice))
                 && before != after
             {
-                found.find_methods(&old, &new, [before, after], &ran);
+                found.find_methods([&old, &new], [before, after], &twins, &ran);
             }
         }
         found.renumbered.sort();
@@ -145,14 +147,15 @@ impl Renumbering {
         }
     }
 
-    fn find_methods(&mut self, old: &str, new: &str, bytes: [&[u8]; 2], ran: &[FxHashSet<String>; 2]) {
+    fn find_methods(&mut self, names: [&str; 2], bytes: [&[u8]; 2], twins: &[Twins; 2], ran: &[FxHashSet<String>; 2]) {
         let mut families: BTreeMap<String, Family> = BTreeMap::new();
         for (side, bytes) in bytes.into_iter().enumerate() {
             let Ok(class) = ClassFile::parse(bytes) else { return };
+            let mut methods = Methods::new(&class, &twins[side]);
             for m in class.methods.iter().filter(|m| m.has_code()) {
                 let name = m.name_str();
                 let Some(numbered) = numbered::method(&name) else { continue };
-                let Print { full, shape } = prints::method(&class, m);
+                let Print { full, shape } = methods.print(m);
                 let descriptor = m.descriptor_str().into_owned();
                 let member = Member { name: name.into_owned(), descriptor, full, shape };
                 families.entry(numbered.family.clone()).or_default()[side].push((numbered, member));
@@ -160,8 +163,8 @@ impl Renumbering {
         }
         for mut family in families.into_values() {
             family.iter_mut().for_each(|m| m.sort_by(|a, b| a.0.order(&b.0).then_with(|| a.1.descriptor.cmp(&b.1.descriptor))));
-            for (before, after) in self.pairs([old, new], family, Some(ran)) {
-                let key = (old.to_owned(), before.name, before.descriptor);
+            for (before, after) in self.pairs(names, family, Some(ran)) {
+                let key = (names[0].to_owned(), before.name, before.descriptor);
                 self.methods.insert(key, after.map(|after| (after.name, after.descriptor)));
             }
         }

@@ -1,7 +1,8 @@
 //! Where methods and calls are in source files.
 
 use crate::source::Frame;
-use cprof_profile::code::{CodeError, Lines};
+use cprof_profile::call_lines::CallLines;
+use cprof_profile::code::CodeError;
 use cprof_profile::metrics::Sheet;
 use cprof_profile::tree::Tree;
 
@@ -17,12 +18,12 @@ pub(crate) struct Place {
 /// Places by symbol, and of calls.
 pub(crate) struct Places {
     of: Vec<Place>,
-    lines: Lines,
+    calls: CallLines,
 }
 
 impl Places {
     pub(crate) fn read(sheet: &Sheet) -> Result<Places, CodeError> {
-        let lines = Lines::read(sheet.profile)?;
+        let calls = CallLines::read(sheet.profile, sheet.symbols)?;
         let mut of: Vec<Option<Place>> = vec![None; sheet.symbols.list.len()];
         for (m, method) in sheet.profile.methods.iter().enumerate() {
             let symbol = sheet.symbols.of_method(m as u32) as usize;
@@ -33,10 +34,10 @@ impl Places {
                     Some((package, _)) if !source.is_empty() => format!("{}/{source}", package.replace('.', "/")),
                     _ => source.clone(),
                 };
-                Place { file, line: lines.line(m, 0).map_or(0, u32::from) }
+                Place { file, line: calls.lines.line(m, 0).map_or(0, u32::from) }
             });
         }
-        Ok(Places { of: of.into_iter().map(Option::unwrap_or_default).collect(), lines })
+        Ok(Places { of: of.into_iter().map(Option::unwrap_or_default).collect(), calls })
     }
 
     /// Where a method is; nowhere for what is none.
@@ -51,8 +52,6 @@ impl Places {
 
     /// The line in its caller that a context was called from, where call sites were distinguished.
     pub(crate) fn call_line(&self, tree: &Tree, context: u32) -> Option<u32> {
-        let c = tree.context(context);
-        let caller = tree.context(c.parent).method;
-        self.lines.line(caller as usize, c.site.checked_sub(1)?).map(u32::from)
+        self.calls.line(tree, &tree.context(context)).map(u32::from)
     }
 }

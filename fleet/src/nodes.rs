@@ -4,7 +4,7 @@ use crate::identity::{self, fnv};
 use crate::table::{Cell, Table};
 use crate::{Export, ExportError};
 use cprof_profile::amounts::Amounts;
-use cprof_profile::code::Lines;
+use cprof_profile::call_lines::CallLines;
 use cprof_profile::projections::labels;
 use cprof_profile::tree::{Tree, What};
 use parquet::data_type::ByteArray;
@@ -15,7 +15,7 @@ pub fn nodes<W: Write + Send>(export: &Export<'_>, nodes: W, metrics: W) -> Resu
     let profile = export.profile;
     let mut writer = Writer {
         export,
-        lines: Lines::read(profile)?,
+        lines: CallLines::read(profile, export.symbols)?,
         run_id: export.run_id.into(),
         symbols: export.symbols.list.iter().map(identity::of_symbol).collect(),
         nodes: Table::new("nodes", nodes)?,
@@ -35,7 +35,7 @@ pub fn nodes<W: Write + Send>(export: &Export<'_>, nodes: W, metrics: W) -> Resu
 
 struct Writer<'a, W: Write + Send> {
     export: &'a Export<'a>,
-    lines: Lines,
+    lines: CallLines,
     run_id: ByteArray,
     /// Hashes of the methods' names.
     symbols: Vec<u64>,
@@ -61,9 +61,8 @@ impl<W: Write + Send> Writer<'_, W> {
             };
             let path = fnv(fnv(above, &hash.to_le_bytes()), &c.site.to_le_bytes());
             paths.push((path, depth + 1));
-            let caller = tree.context(c.parent).method;
             let site = c.site.checked_sub(1);
-            let line = site.and_then(|bci| self.lines.line(caller as usize, bci));
+            let line = self.lines.line(tree, &c);
             let id = |context: u32| first + u64::from(context) - 1;
             self.nodes.row([
                 Cell::Text(self.run_id.clone()),

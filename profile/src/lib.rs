@@ -5,11 +5,12 @@
 //! that were counted, [`target`] says what a bytecode costs, [`measure`] joins the two per node, [`integrity`] checks that they
 //! agree, [`tree`] merges nodes to named contexts ([`siblings`] finds them), [`metrics`] are numbers beside those, and
 //! [`projections`] are the tables that reports print. [`merge`] makes one profile of many. [`amounts`] are what columns of
-//! numbers are kept in. [`options`] are the agent's.
+//! numbers are kept in, [`call_lines`] where calls stand in sources. [`options`] are the agent's.
 #![forbid(unsafe_code)]
 
 pub mod amounts;
 pub mod cache;
+pub mod call_lines;
 pub mod code;
 pub mod cycles;
 pub mod file;

@@ -3,7 +3,7 @@
 use crate::amounts::Amounts;
 use crate::cache::CacheSpec;
 use crate::flow::Flow;
-use crate::names::numbers_starred;
+use crate::names::{Pattern, dotted, numbers_starred};
 pub use crate::nodes::{Counters, Nodes, NotPacked, Rows, special};
 use crate::target::ModelFile;
 pub use cprof_instrument::Level;
@@ -366,4 +366,23 @@ pub struct Gap {
     pub method: Option<String>,
     /// Why, as a sentence.
     pub reason: String,
+}
+
+impl Gap {
+    /// Its name in messages.
+    pub fn name(&self) -> String {
+        let method = self.method.iter().map(|method| format!(".{method}")).collect::<String>();
+        format!("{}{method}", dotted(&self.class))
+    }
+
+    /// Whether a pattern names it, or its class, or methods of it if it is one.
+    pub fn is_named_by(&self, pattern: &Pattern) -> bool {
+        let class = dotted(&self.class);
+        let method = self.method.as_deref().map(|method| method.split_at(method.find('(').unwrap_or(method.len())));
+        pattern.matches(&class)
+            || method.map_or_else(
+                || pattern.may_match_in(&class),
+                |(name, descriptor)| pattern.matches_method(&class, name, descriptor),
+            )
+    }
 }

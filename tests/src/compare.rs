@@ -89,22 +89,37 @@ impl Outcome {
     }
 }
 
-/// Compares programs on every JDK, in all modes or in those of `CPROF_TEST_MODES=interpreter,default`.
+/// Modes between programs and JDKs take turns: what they show beyond the others is of a program or of a JDK.
+const IN_TURN: [&str; 2] = ["C1", "waiting for compilers"];
+
+/// Compares programs on every JDK, in all modes (of [`IN_TURN`] in one) or in those of `CPROF_TEST_MODES=interpreter,default`.
 pub fn everywhere(benches: &[Bench], programs: impl Fn(&Bench) -> Vec<Program> + Sync) -> Outcome {
     let chosen = std::env::var("CPROF_TEST_MODES").ok();
     let is_chosen = |mode: &&Mode| chosen.as_ref().is_none_or(|chosen| chosen.split(',').any(|name| name == mode.name));
-    let modes: Vec<&Mode> = MODES.iter().filter(is_chosen).collect();
-    in_modes(benches, &modes, programs)
+    let turn = |nth: usize| IN_TURN[nth % IN_TURN.len()];
+    let is_due = |mode: &&Mode, nth| chosen.is_some() || !IN_TURN.contains(&mode.name) || mode.name == turn(nth);
+    let due = |nth| MODES.iter().filter(is_chosen).filter(|mode| is_due(mode, nth)).collect();
+    by_turns(benches, due, programs)
 }
 
 /// Compares programs on every JDK, in these modes.
 pub fn in_modes(benches: &[Bench], modes: &[&Mode], programs: impl Fn(&Bench) -> Vec<Program> + Sync) -> Outcome {
-    let of_jdk = |bench| groups(programs(bench)).into_iter().map(move |group| (bench, group));
+    by_turns(benches, |_| modes.to_vec(), programs)
+}
+
+/// `modes`: those of the nth comparison; the next JDK is one turn further with the same programs.
+fn by_turns<'m>(
+    benches: &[Bench],
+    modes: impl Fn(usize) -> Vec<&'m Mode> + Sync,
+    programs: impl Fn(&Bench) -> Vec<Program> + Sync,
+) -> Outcome {
+    let of_jdk = |(jdk, bench)| groups(programs(bench)).into_iter().enumerate().map(move |(i, group)| (bench, group, jdk + i));
     // Whoever is done takes the next: one JDK's take longer than another's.
-    let left = Mutex::new(benches.iter().flat_map(of_jdk));
+    let left = Mutex::new(benches.iter().enumerate().flat_map(of_jdk));
     let work = || {
         let next = || left.lock().expect("nobody fails while taking the next").next();
-        std::iter::from_fn(next).fold(Outcome::default(), |all, (bench, group)| all.and(compare(bench, &group, modes)))
+        let compared = |all: Outcome, (bench, group, turn): (_, Vec<Program>, _)| all.and(compare(bench, &group, &modes(turn)));
+        std::iter::from_fn(next).fold(Outcome::default(), compared)
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();

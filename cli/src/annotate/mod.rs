@@ -49,7 +49,8 @@ pub fn annotate(args: &Annotate) -> Result<()> {
         AnnotateFormat::Text => source::print(&view, &methods, &mut sources, &mut out, style)?,
     }
     if args.format == AnnotateFormat::Text {
-        for note in view.processor.iter().flat_map(|p| &p.notes) {
+        let versions = if args.source.is_empty() { None } else { source::versions(&methods) };
+        for note in view.processor.iter().flat_map(|p| &p.notes).chain(&versions) {
             writeln!(out, "\n{}", style.warning(&format!("note: {note}")))?;
         }
     }

@@ -1,9 +1,9 @@
 //! Which methods are meant.
 
 use crate::report::view::View;
+use crate::style::printable;
 use anyhow::{Result, bail};
-use cprof_profile::model::Gap;
-use cprof_profile::names::{Pattern, dotted};
+use cprof_profile::names::Pattern;
 use cprof_profile::tree::Symbol;
 
 /// How many names an error suggests.
@@ -19,9 +19,8 @@ pub fn choose(view: &View, what: &str) -> Result<Vec<bool>> {
     let list = &view.symbols.list;
     let named: Vec<&Symbol> = list.iter().filter(|s| fits(s)).collect();
     if named.is_empty() {
-        if let Some(gap) = view.profile.gaps.iter().find(|gap| concerns(gap, &pattern)) {
-            let method = gap.method.iter().map(|method| format!(".{method}")).collect::<String>();
-            bail!("{}{method} was not covered: {}", dotted(&gap.class), gap.reason);
+        if let Some(gap) = view.profile.gaps.iter().find(|gap| gap.is_named_by(&pattern)) {
+            bail!("{} was not covered: {}", gap.name(), gap.reason);
         }
         bail!("{} has no class or method {what}; {}", view.file, similar(list, what));
     }
@@ -34,13 +33,6 @@ pub fn choose(view: &View, what: &str) -> Result<Vec<bool>> {
         bail!("{what} did not run in this part of {}; without --root and --thread it did", view.file);
     }
     Ok(chosen)
-}
-
-/// Whether a pattern names a gap, or the class of one.
-fn concerns(gap: &Gap, pattern: &Pattern) -> bool {
-    let class = dotted(&gap.class);
-    let method = gap.method.as_deref().map(|method| method.split_at(method.find('(').unwrap_or(method.len())));
-    pattern.matches(&class) || method.is_some_and(|(name, descriptor)| pattern.matches_method(&class, name, descriptor))
 }
 
 /// What may have been meant.
@@ -57,7 +49,7 @@ fn similar(list: &[Symbol], what: &str) -> String {
         let rest = of_class.len().saturating_sub(3 * SUGGESTIONS);
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
         let shown: Vec<&str> = of_class.iter().take(3 * SUGGESTIONS).map(String::as_str).collect();
-        return format!("methods of that class that ran: {}{more}", shown.join(", "));
+        return format!("methods of that class that ran: {}{more}", printable(&shown.join(", ")));
     }
     // A name without its package fits best, then what is spelt alike.
     let score = |name: &str| {
@@ -74,7 +66,7 @@ fn similar(list: &[Symbol], what: &str) -> String {
             .to_owned();
     }
     let names: Vec<&str> = scored.iter().take(SUGGESTIONS).map(|s| s.1.as_str()).collect();
-    format!("similar names: {}", names.join(", "))
+    format!("similar names: {}", printable(&names.join(", ")))
 }
 
 /// Up to the last dot.

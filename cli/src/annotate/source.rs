@@ -8,13 +8,16 @@ use crate::table::Table;
 use anyhow::Result;
 use cprof_annotate::lines::{self, Line, Lines};
 use cprof_annotate::source::{Source, Sources};
-use cprof_profile::names::thousands;
+use cprof_profile::names::{dotted, few, thousands};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::Write;
 
 /// How many lines to show before and behind those with code.
 const AROUND: usize = 2;
+
+/// So many classes are named in a note.
+const NAMED: usize = 4;
 
 /// Methods whose code is in one source file.
 pub struct File<'m, 'v> {
@@ -47,6 +50,17 @@ pub fn files<'m, 'v>(view: &View, methods: &'m [Shown<'v>], sources: &mut Source
         never_run(view, file)?;
     }
     Ok(files)
+}
+
+/// That lines of several versions of a class have been put together.
+pub fn versions(methods: &[Shown<'_>]) -> Option<String> {
+    let mut classes: Vec<String> = methods.iter().filter(|m| m.variant.1 > 1 && has_lines(m)).map(|m| dotted(m.class)).collect();
+    classes.sort();
+    classes.dedup();
+    (!classes.is_empty()).then(|| {
+        let named = few(&classes, NAMED);
+        format!("there are several versions of {named}, whose lines are put together: no source has them all; without --source each is shown by itself")
+    })
 }
 
 /// Whether the class file says from which lines a method's code is.

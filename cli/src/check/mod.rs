@@ -87,8 +87,18 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
     );
     let mut notes = doubts(&view, &cycles);
     if let Some((base, (.., cycles))) = baseline {
-        notes.extend(doubts(base, cycles));
+        // Of a profile beside itself once.
+        let of_base = doubts(base, cycles).into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>();
+        notes.extend(of_base);
         notes.extend(recorded_differently(base, &view));
+        let [before, now] = [base, &view].map(|view| &view.profile.run);
+        let texts = [before, now].map(|run| run.model.iter().map(|file| &file.text).collect::<Vec<_>>());
+        if columns.contains_key("cycles") && !now.target.is_empty() && (before.target != now.target || texts[0] != texts[1]) {
+            notes.push(format!(
+                "the baseline was recorded for another processor, or another model of it; its cycles are on {}, too, as that profile has it",
+                now.target
+            ));
+        }
     }
     let report = Report {
         budget_file: args.budget.display().to_string(),
@@ -183,7 +193,7 @@ fn on_processor(view: &View, checked: &Profile, wanted: Wanted<'_>, args: &Check
                 Some((name, cache)) => (name, Some(cache.parse::<CacheSpec>()?)),
                 None => (processor, None),
             };
-            let (name, how) = settings(name.trim(), &args.how);
+            let (name, how) = settings(name.trim(), &args.how)?;
             (model(name, &how.set)?, cache, how)
         }
         Wanted::Recorded => (model_of_recording(&checked.run, &args.how.set)?, None, args.how.clone()),
@@ -191,19 +201,24 @@ fn on_processor(view: &View, checked: &Profile, wanted: Wanted<'_>, args: &Check
     output::spares(&args.out, &model.paths)?;
     let cache = cache.unwrap_or_else(|| chosen_cache(checked, &model));
     let mut on = evaluated(view.counted(), &model, cache, &how)?;
-    on.notes.extend(model_has_changed(&checked.run).filter(|_| matches!(wanted, Wanted::Recorded)));
+    if let Wanted::Recorded = wanted {
+        on.notes.extend(model_has_changed(&checked.run, |name| format!("a limit on cycles[{name}]")));
+    }
     Ok(on)
 }
 
 /// `jop` of `jop rws=3`, which is how metrics of a processor with another parameter are called, and that parameter beside those that
 /// options give another value.
-fn settings<'n>(mut name: &'n str, how: &Evaluating) -> (&'n str, Evaluating) {
-    let mut own = Vec::new();
+fn settings<'n>(mut name: &'n str, how: &Evaluating) -> Result<(&'n str, Evaluating)> {
+    let mut own: Vec<(String, i64)> = Vec::new();
     while let Some((before, parameter)) = name.rsplit_once(' ').and_then(|(before, last)| Some((before, setting(last).ok()?))) {
+        if own.iter().any(|(other, _)| *other == parameter.0) {
+            bail!("{} is given a value more than once", parameter.0);
+        }
         own.insert(0, parameter);
         name = before.trim_end();
     }
     let of_options = how.set.iter().filter(|(parameter, _)| own.iter().all(|(other, _)| other != parameter)).cloned();
     let set = of_options.chain(own.iter().cloned()).collect();
-    (name, Evaluating { set, ..how.clone() })
+    Ok((name, Evaluating { set, ..how.clone() }))
 }

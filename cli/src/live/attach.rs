@@ -2,7 +2,7 @@
 
 use super::{now_ms, out_path, size, which, wrote};
 use crate::agent::{self, Options};
-use crate::args::{Attach, Detach};
+use crate::args::{Attach, Counting, Detach};
 use crate::output::{self, Identity, Output, tell};
 use crate::report::coverage::gaps;
 use crate::signals;
@@ -47,10 +47,20 @@ pub fn attach(args: &Attach) -> Result<()> {
     let mut options = Options::quiet();
     let name = out.to_str().context("the name of the file to write is no text that the JVM could be sent")?;
     options.add("out", &literal(name))?;
-    options.counting(&args.counting)?;
-    // The JVM may see other files than this command does, in a container say: it looks a model's up itself.
-    if !args.counting.target.as_deref().is_some_and(|target| Library.is_file(target)) {
-        options.check()?;
+    let file = args.counting.target.as_deref().filter(|target| Library.is_file(target));
+    match file {
+        // The JVM may see other files than this command does, in a container say: it looks a model's up itself, by its whole path,
+        // as it has another working directory.
+        Some(file) => {
+            let file = output::absolute(Path::new(file))?;
+            let target = file.to_str().map(str::to_owned);
+            let target = Some(target.context("the name of the model's file is no text that the JVM could be sent")?);
+            options.counting(&Counting { target, ..args.counting.clone() })?;
+        }
+        None => {
+            options.counting(&args.counting)?;
+            options.check()?;
+        }
     }
     let mut target = Target::new(args.pid, args.agent.as_deref())?;
     // Who writes finds out at the end: this command, or, without --for, the JVM, which may see other files.

@@ -36,18 +36,16 @@ pub fn model_of_recording(run: &RunFacts, set: &[(String, i64)]) -> Result<Model
     with_options(Library.load(name).with_context(way_out)?, set)
 }
 
-/// That the model of a recording is no longer what it was, for who expects its file to be read.
-pub fn model_has_changed(run: &RunFacts) -> Option<String> {
-    let name = &run.target;
+/// That the model of a recording is no longer what it was, for who expects its file to be read; `way_out` says how it is.
+pub fn model_has_changed(run: &RunFacts, way_out: impl FnOnce(&str) -> String) -> Option<String> {
     let is_another = |kept: &ModelFile| {
         let path = Path::new(&kept.path);
         // Whoever sent the profile chose the name: a pipe would be waited for.
         fs::metadata(path).is_ok_and(|named| named.is_file()) && target::read(path).is_ok_and(|now| now != kept.text.as_bytes())
     };
     let file = &run.model.iter().find(|kept| is_another(kept))?.path;
-    Some(format!(
-        "{file} has changed since that was recorded, and this is the model as it was; --target {name} takes it as it is now"
-    ))
+    let way_out = way_out(&run.target);
+    Some(format!("{file} has changed since that was recorded, and this is the model as it was; {way_out} takes it as it is now"))
 }
 
 fn with_options(model: Model, set: &[(String, i64)]) -> Result<Model> {
@@ -88,7 +86,7 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
     let evaluation = evaluate(profile, measures, natives, &model, &options).map_err(|e| hint(e.into(), profile, name))?;
     measures.processor = evaluation.nodes;
     let mut notes = evaluation.notes;
-    notes.extend(model_has_changed(&profile.run).filter(|_| args.target.is_none()));
+    notes.extend(model_has_changed(&profile.run, |name| format!("--target {name}")).filter(|_| args.target.is_none()));
     Ok(Some(Evaluated { model, cache, notes, options }))
 }
 

@@ -8,7 +8,7 @@ use super::{coverage, field, methods};
 use crate::args::{Report, Sort};
 use crate::style::Style;
 use anyhow::Result;
-use cprof_profile::code::Lines;
+use cprof_profile::call_lines::CallLines;
 use cprof_profile::model::{Run, RunFacts};
 use cprof_profile::names::{Pattern, thousands};
 use cprof_profile::tree::{Context, Visit, What};
@@ -17,15 +17,14 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 /// Where a context was called from, as text: a line, or a bytecode index where the class has no line numbers.
-fn site(view: &View, lines: &Option<Lines>, context: &Context) -> Option<(u32, Option<u16>)> {
+fn site(view: &View, lines: &Option<CallLines>, context: &Context) -> Option<(u32, Option<u16>)> {
     let bci = context.site.checked_sub(1)?;
-    let caller = view.tree.context(context.parent).method;
-    let line = lines.as_ref().and_then(|l| l.line(caller as usize, bci));
+    let line = lines.as_ref().and_then(|l| l.line(&view.tree, context));
     Some((bci, line))
 }
 
-fn lines(view: &View) -> Result<Option<Lines>> {
-    Ok(if view.profile.run.sites { Some(Lines::read(&view.profile)?) } else { None })
+fn lines(view: &View) -> Result<Option<CallLines>> {
+    Ok(if view.profile.run.sites { Some(CallLines::read(&view.profile, &view.symbols)?) } else { None })
 }
 
 /// Contexts that fit the filter, and their callers.
@@ -108,7 +107,7 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
     Ok(())
 }
 
-fn label(view: &View, lines: &Option<Lines>, context: &Context) -> String {
+fn label(view: &View, lines: &Option<CallLines>, context: &Context) -> String {
     let mut label = match view.symbol(context) {
         Some(symbol) => readable(symbol),
         None => "(contexts folded for want of room)".to_owned(),

@@ -2,7 +2,7 @@
 
 use cprof_profile::amounts::Amounts;
 use cprof_profile::cache::CacheSpec;
-use cprof_profile::model::{Misses, Profile};
+use cprof_profile::model::{Gap, Misses, Profile};
 use cprof_synthetic::{counters, set_counters};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -191,6 +191,30 @@ fn check(limits: &str, options: &[&str]) -> (i32, String, String) {
     let budget = folder.write("budget.toml", &format!("[[budget]]\nmethod = \"demo.Main.work\"\nlimits = [{limits}]"));
     let baseline = ["--baseline", a.to_str().unwrap(), "--budget", budget.to_str().unwrap()];
     cprof(&[&["check"], &baseline[..], options].concat(), &[&b])
+}
+
+#[test]
+fn a_budget_of_what_was_not_covered_is_not_kept() {
+    let folder = Folder::new();
+    let mut profile = demo();
+    let gap = |class: &str, method: Option<&str>| Gap {
+        class: class.into(),
+        method: method.map(Into::into),
+        reason: "too large".into(),
+    };
+    profile.gaps = vec![gap("demo/Big", Some("parse([B)V")), gap("demo/Old", None)];
+    let file = folder.profile("a.cprof", &profile);
+    for (method, optional, expected, gap) in [
+        ("demo.Big.parse", true, 2, "demo.Big.parse([B)V"),
+        ("demo.Old.run", true, 2, "demo.Old"),
+        ("demo.Big.*", false, 2, "demo.Big.parse([B)V"),
+        ("demo.Old.*", true, 0, "demo.Old"),
+    ] {
+        let text = format!("[[budget]]\nmethod = \"{method}\"\nlimits = [\"calls <= 1\"]\noptional = {optional}\n");
+        let budget = folder.write("budget.toml", &text);
+        let (code, out, err) = cprof(&["check", "--budget", budget.to_str().unwrap()], &[&file]);
+        assert!(code == expected && out.contains(&format!("{gap} was not covered: too large")), "{method}: {code} {out}{err}");
+    }
 }
 
 #[test]

@@ -237,6 +237,21 @@ impl<'a> ClassFile<'a> {
         self.attribute(b"SourceDebugExtension").map(mutf8::decode)
     }
 
+    /// The BootstrapMethods attribute (JVMS §4.7.23), as far as it can be read: of each method the pool index of its handle, then
+    /// those of its arguments.
+    pub fn bootstrap_methods(&self) -> Vec<Vec<u16>> {
+        let mut c = Cursor::new(self.attribute(b"BootstrapMethods").unwrap_or_default(), 0);
+        let count = c.u2().unwrap_or_default();
+        let mut one = || -> Result<Vec<u16>, Error> {
+            let mut indexes = vec![c.u2()?];
+            for _ in 0..c.u2()? {
+                indexes.push(c.u2()?);
+            }
+            Ok(indexes)
+        };
+        (0..count).map_while(|_| one().ok()).collect()
+    }
+
     /// Content of the class's first attribute of this name.
     fn attribute(&self, wanted: &[u8]) -> Option<&'a [u8]> {
         let mut c = Cursor::new(self.bytes, self.attributes_at);

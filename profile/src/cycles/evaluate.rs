@@ -220,7 +220,7 @@ pub fn evaluate_into(
     }
     if !callers_known {
         notes.push(
-            "contexts were bounded or folded, so that callers are not always known: calls are charged where their instructions were executed, calls by the JVM are left out, misses are charged by the callers that were recorded; what a miss on return loads is taken to be as large as that caller, which may be far too small"
+            "contexts were bounded or folded, so that callers are not always known: calls are charged where their instructions were executed, calls by the JVM are left out, misses are charged by the callers that were recorded; what a miss on return loads is taken to be as large as that caller, which may be far off"
                 .to_owned(),
         );
         if !not_told.natives.is_empty() {

@@ -1,15 +1,21 @@
 //! What can be said of several runs together.
 
 use crate::model::{Run, RunFacts};
+use crate::target::Library;
+use std::path::Path;
 
 /// What is the same in all runs stays; what differs is empty or 0, and is told of each run in [`crate::model::Profile::runs`].
 /// Sums, extents and cautions are those of all.
-pub(super) fn combine(runs: &[Run], notes: &mut Vec<String>) -> RunFacts {
+/// `same_model`: files of models are the same whatever the path, as their texts are.
+pub(super) fn combine(runs: &[Run], same_model: bool, notes: &mut Vec<String>) -> RunFacts {
     let mut facts = runs.iter().map(|run| &run.facts);
     let Some(mut all) = facts.next().cloned() else { return RunFacts::default() };
     let (mut targets, mut counted) = (false, false);
     for run in facts {
-        targets |= all.target != run.target;
+        if !(same_model && same_name(&all.target, &run.target)) {
+            targets |= all.target != run.target;
+            same(&mut all.target, &run.target);
+        }
         counted |= runs[0].facts.counted() != run.counted();
         same(&mut all.cprof_version, &run.cprof_version);
         same(&mut all.jvm_version, &run.jvm_version);
@@ -17,7 +23,6 @@ pub(super) fn combine(runs: &[Run], notes: &mut Vec<String>) -> RunFacts {
         same(&mut all.command_line, &run.command_line);
         same(&mut all.main_class, &run.main_class);
         same(&mut all.options, &run.options);
-        same(&mut all.target, &run.target);
         same(&mut all.roots, &run.roots);
         same(&mut all.pid, &run.pid);
         all.started_ms = all.started_ms.min(run.started_ms);
@@ -43,6 +48,12 @@ pub(super) fn combine(runs: &[Run], notes: &mut Vec<String>) -> RunFacts {
         );
     }
     all
+}
+
+/// Whether two models are called the same in reports.
+fn same_name(one: &str, other: &str) -> bool {
+    let name = |target| Path::new(target).file_stem();
+    Library.is_file(one) && Library.is_file(other) && name(one) == name(other)
 }
 
 /// Empties what differs.

@@ -112,7 +112,8 @@ impl Merger {
         let model = std::mem::take(&mut profile.run.model);
         match &self.model {
             None if self.runs.is_empty() => self.model = Some(model),
-            Some(same) if *same == model => {}
+            // The same text in two places is the same model.
+            Some(same) if same.iter().map(|file| &file.text).eq(model.iter().map(|file| &file.text)) => {}
             _ => self.model = None,
         }
         if profile.runs.is_empty() {
@@ -167,7 +168,7 @@ impl Merger {
                 format!("method cache {cache} was left out: only what every run simulated can be added up, and {file} did not simulate it")
             })
             .collect();
-        let mut run = facts::combine(&runs, &mut notes);
+        let mut run = facts::combine(&runs, model.as_ref().is_some_and(|model| !model.is_empty()), &mut notes);
         if model.is_none() && !run.target.is_empty() {
             notes.push(format!(
                 "the runs were recorded with different models of {}: reports show none unless one is named with --target",

@@ -54,9 +54,13 @@ impl Caches {
             caches = caches.or_else(|| Some(vec![model.cache()]));
             // A report may be asked for elsewhere.
             let file = Library.is_file(&target).then(|| std::path::absolute(&target).ok()).flatten();
+            options.target = file.and_then(|path| path.into_os_string().into_string().ok()).unwrap_or(target);
             let file_of = |(path, text): (PathBuf, _)| ModelFile { path: path.display().to_string(), text };
             options.model = model.paths.into_iter().zip(model.texts).map(file_of).collect();
-            options.target = file.and_then(|path| path.into_os_string().into_string().ok()).unwrap_or(target);
+            // Its own as it was named: a link may lead elsewhere when reports are made.
+            if let Some(own) = options.model.first_mut() {
+                own.path.clone_from(&options.target);
+            }
         }
         let Some(caches) = caches else {
             return match self.scope {

@@ -72,7 +72,10 @@ impl Library {
             }
             let lacks = || TargetError::new(format!("the recording does not keep the file {name}"));
             let ModelFile { path, text } = files.next().ok_or_else(lacks)?;
-            Ok(Opened { shown: path.clone(), text: text.clone(), path: Some(path.into()) })
+            if text.len() as u64 > super::MOST_TEXT {
+                return Err(TargetError::new(format!("the recording keeps a file {path:?} that is too large for a model")));
+            }
+            Ok(Opened { shown: path.escape_debug().to_string(), text: text.clone(), path: Some(path.into()) })
         })
     }
 

@@ -237,18 +237,34 @@ impl Model {
             bytecodes[opcode] = Cost { cycles, estimated: terms.iter().any(|t| t.estimated) };
         }
         self.bytecodes = bytecodes;
-        for miss in [None, Some(1), Some(u32::from(u16::MAX).div_ceil(self.word_bytes))] {
-            for kind in InvokeKind::ALL {
-                self.invoke(kind, miss)?;
-            }
-            for opcode in Space::Returns.all() {
-                self.leave(opcode as u8, miss)?;
-            }
-        }
+        [None, Some(1), Some(self.most_words())].into_iter().try_for_each(|miss| self.try_calls(miss))?;
         if let Some(clock) = self.parameters.get("clock_mhz").filter(|p| p.value < 1) {
             return at(&clock.place, format!("clock_mhz is {}, and must be above 0", clock.value));
         }
         Ok(())
+    }
+
+    /// The words of the largest method (JVMS §4.7.3).
+    fn most_words(&self) -> u32 {
+        u32::from(u16::MAX).div_ceil(self.word_bytes)
+    }
+
+    fn try_calls(&self, miss: Option<u32>) -> Result<(), TargetError> {
+        for kind in InvokeKind::ALL {
+            self.invoke(kind, miss)?;
+        }
+        for opcode in Space::Returns.all() {
+            self.leave(opcode as u8, miss)?;
+        }
+        Ok(())
+    }
+
+    /// Tries the costs of calls for methods of every size; loading a model tries the smallest and the largest.
+    ///
+    /// # Errors
+    /// One has no value, or one below 0.
+    pub fn try_all_sizes(&self) -> Result<(), TargetError> {
+        (1..=self.most_words()).try_for_each(|words| self.try_calls(Some(words)))
     }
 
     fn sum(&self, terms: &Terms, call: Option<(i64, Option<i64>, i64)>, what: &str) -> Result<u64, TargetError> {

@@ -198,6 +198,11 @@ fn the_model_of_the_processor_is_that_of_all_runs_or_none() {
         assert!(notes[0].contains("different models of /m.toml"), "{notes:?}");
         assert_eq!(merged(&[&profile, &one]).run.target, "", "nor when they are merged once more");
     }
+    let mut elsewhere = with("title = 1");
+    (elsewhere.run.target, elsewhere.run.model[0].path) = ("/there/m.toml".into(), "/there/m.toml".into());
+    assert_eq!(merged(&[&one, &elsewhere]).run.model, one.run.model, "the same text in another place");
+    elsewhere.run.target = "/there/n.toml".into();
+    assert_eq!(merged(&[&one, &elsewhere]).run.target, "", "reports call it something else");
 }
 
 #[test]

@@ -152,6 +152,17 @@ fn files_that_are_no_text_are_named_with_the_place() {
 }
 
 #[test]
+fn calls_are_tried_with_methods_of_every_size() {
+    let files = Files::new("sizes");
+    let load = "[load]\nsource = \"s\"\nhit = 0\nmiss = \"(n - 10) * (n - 10) - 5\"\n";
+    let costs = COSTS.replace("[return]\nsource = \"s\"\n\"*\" = 1", "[return]\nsource = \"s\"\n\"*\" = \"l\"");
+    let model = Library.load(&files.write("m.toml", &format!("{HEAD}{costs}{load}"))).unwrap();
+    let error = model.try_all_sizes().unwrap_err().to_string();
+    assert!(error.contains("with n = 8: it is -1, and no cost can be below 0"), "{error}");
+    Library.load("jop").unwrap().try_all_sizes().unwrap();
+}
+
+#[test]
 fn bases_by_path_and_in_circles() {
     let files = Files::new("bases");
     let base = files.write("base.toml", &format!("{HEAD}{COSTS}"));

@@ -129,6 +129,48 @@ fn a_new_lambda_does_not_make_the_others_new() {
     }
 }
 
+/// Pairs of lambdas of the same instructions: what they concatenate, return or make tells them apart.
+#[test]
+fn lambdas_are_known_by_what_is_in_them() {
+    const PAIRS: [[&str; 2]; 3] = [
+        ["go(10, () -> \"one\" + sink);", "go(1000, () -> \"two\" + sink);"],
+        ["go(20, () -> (Supplier<Object>) () -> \"three\");", "go(2000, () -> (Supplier<Object>) () -> \"four\");"],
+        ["go(30, () -> new Object() { int five; });", "go(3000, () -> new Object() { long six = 6; });"],
+    ];
+    let source = |order: [usize; 2]| {
+        let body: String = PAIRS.iter().flat_map(|pair| order.map(|i| pair[i])).collect();
+        format!(
+            "import java.util.function.Supplier;\nclass Swapped {{\n static int sink;\n \
+             static void go(int n, Supplier<Object> s) {{ while (n-- > 0) if (s.get() == null) sink++; }}\n \
+             public static void main(String[] args) {{ {body} }}\n}}\n"
+        )
+    };
+    for jdk in jdk::all() {
+        let directory = build::fresh(&format!("swapped-{}", jdk.feature));
+        let [before, after] = [("before", [0, 1]), ("after", [1, 0])].map(|(name, order)| {
+            let classes = directory.join(name);
+            std::fs::create_dir_all(&classes).or_fail("a directory");
+            let file = classes.join("Swapped.java");
+            std::fs::write(&file, source(order)).or_fail(file.display());
+            build::must(jdk.command("javac").arg("-d").arg(&classes).arg(&file));
+            let out = directory.join(name).with_extension("cprof");
+            let agent = format!("-agentpath:{}=quiet,root=Swapped.main,out={}", build::agent().display(), out.display());
+            build::must(jdk.command("java").arg(agent).arg("-cp").arg(&classes).arg("Swapped"));
+            out
+        });
+        let mut diff = Command::new(build::cprof());
+        let json = build::must(diff.args(["diff", "--format", "json"]).arg(&before).arg(&after));
+        let report: Value = serde_json::from_str(&json).or_fail("the report");
+        let rows = report["rows"].as_array().expect("rows").iter();
+        let mine: Vec<_> = rows.filter(|r| r["class"].as_str().expect("a name").starts_with("Swapped")).collect();
+        let notes = report["notes"].to_string();
+        let renumbered =
+            "Swapped$1 is now Swapped$2; Swapped$2 is now Swapped$1; Swapped.lambda$main$0 is now Swapped.lambda$main$1";
+        assert!(mine.is_empty() && notes.contains(renumbered), "JDK {}: {mine:#?} {notes}", jdk.feature);
+        assert_eq!((&report["methods"]["new"], &report["methods"]["gone"]), (&0.into(), &0.into()), "JDK {}", jdk.feature);
+    }
+}
+
 /// Two snapshots of one run: what happened between them.
 #[test]
 fn snapshots_subtract() {

@@ -425,6 +425,33 @@ fn a_jvm_that_was_stopped_prints_nothing_when_it_goes_on() {
     }
 }
 
+/// The JVM has another working directory, and a model of that name in it.
+#[test]
+fn a_model_is_looked_for_where_the_command_is() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("model-here-{}", bench.jdk.feature));
+        let model = |iadd| {
+            let head = "base = \"jop\"\ntitle = \"mine\"\naccuracy = \"coarse\"\n[sources]\nm = \"measured\"\n";
+            format!("{head}[bytecodes]\nsource = \"m\"\niadd = {iadd}\n")
+        };
+        let workers = Workers::start(&bench, None, &[], &[]).started();
+        let (here, pid) = (directory.join("here"), workers.pid().to_string());
+        let theirs = fs::read_link(format!("/proc/{pid}/cwd")).or_fail("the JVM's working directory");
+        fs::create_dir_all(&here).or_fail("a directory");
+        let name = format!("model-{}.toml", build::unique());
+        for (place, iadd) in [(&here, 7), (&theirs, 9)] {
+            fs::write(place.join(&name), model(iadd)).or_fail("a model");
+        }
+        let mut attach = Command::new(build::cprof());
+        attach.current_dir(&here).args(["attach", &pid, "--for", "100ms", "--target", &format!("./{name}"), "-o", "it.cprof"]);
+        build::must(&mut attach);
+        fs::remove_file(theirs.join(&name)).or_fail("removing the other model");
+        let run = cprof_profile::file::read(&here.join("it.cprof")).or_fail("the profile").run;
+        assert_eq!((run.target, &*run.model[0].text), (here.join(&name).display().to_string(), &*model(7)));
+        workers.kill();
+    }
+}
+
 #[test]
 fn what_cannot_be_attached_to_is_named_with_the_way_out() {
     let refused = |pid: u32, more: &[&str], says: &str| {
