@@ -3,12 +3,14 @@
 use crate::methods::Methods;
 use crate::prints::same_places;
 use crate::renumbering::Side;
-use cprof_instrument::classfile::ClassFile;
+use cprof_instrument::classfile::instructions::{Instruction, Instructions};
+use cprof_instrument::classfile::{ClassFile, mutf8};
 use cprof_profile::amounts::Amounts;
 use cprof_profile::metrics::Sheet;
 use cprof_profile::model::Profile;
 use cprof_profile::siblings::{Place, Siblings};
-use cprof_profile::tree::{Tree, What, with_callees};
+use cprof_profile::target::InvokeKind;
+use cprof_profile::tree::{Symbol, Tree, What, with_callees};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -129,7 +131,8 @@ fn of_after(methods: &Methods, what: What) -> What {
     }
 }
 
-/// The call sites of callers whose code changed. Where both profiles saw as many sites of a callee, the n-th is the n-th.
+/// The call sites of callers whose code changed. Where both have as many calls of a callee's name and descriptor, the n-th is the
+/// n-th; so it is among the sites that were seen where no instruction names the callee.
 fn matched(before: &Sheet<'_>, after: &Sheet<'_>, methods: &Methods, notes: &mut Sites) -> [SiteMap; 2] {
     let mut seen: FxHashMap<(u32, What), [BTreeSet<u32>; 2]> = FxHashMap::default();
     for (side, tree) in [before.tree, after.tree].into_iter().enumerate() {
@@ -140,18 +143,27 @@ fn matched(before: &Sheet<'_>, after: &Sheet<'_>, methods: &Methods, notes: &mut
             }
         }
     }
-    let codes = [Codes::new(before), Codes::new(after)];
+    let mut codes = [Codes::new(before), Codes::new(after)];
     let mut unchanged: FxHashMap<u32, bool> = FxHashMap::default();
     let mut maps = [SiteMap::default(), SiteMap::default()];
     for ((caller, callee), [old, new]) in seen {
         let joined = methods.list[caller as usize];
         let (Some(m), Some(n)) = (joined.before, joined.after) else { continue };
-        if old.is_empty() || new.is_empty() || *unchanged.entry(caller).or_insert_with(|| codes[0].same(m, &codes[1], n)) {
+        if old.is_empty() || new.is_empty() || *unchanged.entry(caller).or_insert_with(|| same(&mut codes, m, n)) {
             continue;
         }
-        if old.len() == new.len() {
+        let named = match callee {
+            What::Method(callee) => methods.list[callee as usize].before.zip(methods.list[callee as usize].after),
+            What::Root | What::Folded => None,
+        };
+        let calls = named.map(|(k, l)| {
+            [codes[0].calls(m, &before.symbols.list[k as usize]), codes[1].calls(n, &after.symbols.list[l as usize])]
+        });
+        let calls = calls.filter(|[ours, theirs]| old.iter().all(|s| ours.contains(s)) && new.iter().all(|s| theirs.contains(s)));
+        let [old_sites, new_sites] = calls.unwrap_or_else(|| [&old, &new].map(|seen| seen.iter().copied().collect()));
+        if old_sites.len() == new_sites.len() {
             notes.by_order += 1;
-            maps[0].extend(old.into_iter().zip(new).map(|(old, new)| ((caller, callee, old), new)));
+            maps[0].extend(old_sites.into_iter().zip(new_sites).map(|(old, new)| ((caller, callee, old), new)));
         } else {
             notes.merged += 1;
             maps[0].extend(old.into_iter().map(|site| ((caller, callee, site), 0)));
@@ -161,11 +173,18 @@ fn matched(before: &Sheet<'_>, after: &Sheet<'_>, methods: &Methods, notes: &mut
     maps
 }
 
+fn same(codes: &mut [Codes<'_>; 2], m: u32, n: u32) -> bool {
+    let [before, after] = codes;
+    before.same(m, after, n)
+}
+
 /// The code of a profile's methods by symbol.
 struct Codes<'a> {
     profile: &'a Profile,
     /// Those of each symbol: of hidden classes, or of loaders, there may be several.
     methods: FxHashMap<u32, Vec<u32>>,
+    /// Classes that were asked for, none if they are damaged.
+    classes: FxHashMap<u32, Option<ClassFile<'a>>>,
 }
 
 impl<'a> Codes<'a> {
@@ -173,24 +192,48 @@ impl<'a> Codes<'a> {
         let side = Side { profile: sheet.profile, symbols: sheet.symbols };
         let mut methods: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         (0..side.profile.methods.len() as u32).for_each(|m| methods.entry(side.symbols.of_method(m)).or_default().push(m));
-        Codes { profile: sheet.profile, methods }
+        Codes { profile: sheet.profile, methods, classes: FxHashMap::default() }
+    }
+
+    fn class(&mut self, m: u32) -> Option<&ClassFile<'a>> {
+        let class = self.profile.methods[m as usize].class;
+        let bytes = &self.profile.classes[class as usize].bytes;
+        self.classes.entry(class).or_insert_with(|| ClassFile::parse(bytes).ok()).as_ref()
     }
 
     /// Whether the code of a symbol is that of another one's, in whatever order the classes came.
-    fn same(&self, symbol: u32, other: &Codes<'_>, others: u32) -> bool {
+    fn same(&mut self, symbol: u32, other: &mut Codes<'_>, others: u32) -> bool {
         let (Some(ours), Some(theirs)) = (self.methods.get(&symbol), other.methods.get(&others)) else { return false };
+        let (ours, theirs) = (ours.clone(), theirs.clone());
         ours.iter().all(|&m| theirs.iter().any(|&n| self.alike(m, other, n)))
             && theirs.iter().all(|&n| ours.iter().any(|&m| self.alike(m, other, n)))
     }
 
-    fn alike(&self, m: u32, other: &Codes<'_>, n: u32) -> bool {
-        let (m, n) = (&self.profile.methods[m as usize], &other.profile.methods[n as usize]);
-        let (a, b) = (&self.profile.classes[m.class as usize].bytes, &other.profile.classes[n.class as usize].bytes);
-        if a == b {
-            return m.index == n.index;
+    fn alike(&mut self, m: u32, other: &mut Codes<'_>, n: u32) -> bool {
+        let (ours, theirs) = (&self.profile.methods[m as usize], &other.profile.methods[n as usize]);
+        if self.profile.classes[ours.class as usize].bytes == other.profile.classes[theirs.class as usize].bytes {
+            return ours.index == theirs.index;
         }
-        let (Ok(a), Ok(b)) = (ClassFile::parse(a), ClassFile::parse(b)) else { return false };
-        let (Some(m), Some(n)) = (a.methods.get(m.index as usize), b.methods.get(n.index as usize)) else { return false };
-        same_places((&a, m), (&b, n))
+        let (m_index, n_index) = (ours.index, theirs.index);
+        let (Some(a), Some(b)) = (self.class(m), other.class(n)) else { return false };
+        let (Some(m), Some(n)) = (a.methods.get(m_index as usize), b.methods.get(n_index as usize)) else { return false };
+        same_places((a, m), (b, n))
+    }
+
+    /// The call sites in a symbol's code that name a method as another symbol is called, rising; none of code that is there in several
+    /// versions.
+    fn calls(&mut self, symbol: u32, callee: &Symbol) -> Vec<u32> {
+        let Some(&[m]) = self.methods.get(&symbol).map(Vec::as_slice) else { return Vec::new() };
+        let index = self.profile.methods[m as usize].index;
+        let Some(class) = self.class(m) else { return Vec::new() };
+        let code = class.methods.get(index as usize).map(|method| class.code(method));
+        let Some(Ok(Some(code))) = code else { return Vec::new() };
+        let calls = |i: &Instruction<'_>| {
+            InvokeKind::of_opcode(i.opcode).is_some()
+                && class.pool.member(i.u2()).is_ok_and(|named| {
+                    mutf8::decode(named.name) == callee.method && mutf8::decode(named.descriptor) == callee.descriptor
+                })
+        };
+        Instructions::new(code.bytes, code.at).map_while(Result::ok).filter(calls).map(|i| i.bci + 1).collect()
     }
 }

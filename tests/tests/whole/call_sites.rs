@@ -232,3 +232,49 @@ fn sites_are_in_the_method_that_contexts_have_for_a_caller() {
         }
     }
 }
+
+/// What `measured` calls is compiled from these lines, and counted.
+fn version(jdk: &Jdk, directory: &Path, name: &str, body: &str) -> PathBuf {
+    let (classes, out) = (directory.join(name), directory.join(name).with_extension("cprof"));
+    fs::create_dir_all(&classes).or_fail("a directory");
+    let source = classes.join("Version.java");
+    let text = format!(
+        "class Version {{\n static int s;\n static void leaf() {{ s++; }}\n static void work(int x) {{\n{body} }}\n \
+         public static void main(String[] a) {{ work(a.length); }}\n}}\n"
+    );
+    fs::write(&source, text).or_fail(source.display());
+    build::must(jdk.command("javac").arg("-d").arg(&classes).arg(&source));
+    let agent = format!("-agentpath:{}=quiet,sites=on,root=Version.main,out={}", build::agent().display(), out.display());
+    let arguments = name.split('-').skip(1);
+    build::must(jdk.command("java").arg(agent).arg("-cp").arg(&classes).arg("Version").args(arguments));
+    out
+}
+
+fn json(arguments: &[&str], files: &[&PathBuf]) -> Value {
+    let text = build::must(Command::new(build::cprof()).args(arguments).args(files));
+    serde_json::from_str(&text).or_fail(format_args!("{arguments:?}"))
+}
+
+#[test]
+fn versions_of_a_class_have_their_own_lines_and_sites() {
+    let jdk = &jdk::all()[0];
+    let directory = build::fresh("call-sites-versions");
+    let [one, two] = [("one", "  leaf();\n"), ("two", "  leaf();\n  s += 3;\n  leaf();\n")]
+        .map(|(name, body)| version(jdk, &directory, name, body));
+    let both = directory.join("both.cprof");
+    build::must(Command::new(build::cprof()).args(["merge", "-q"]).args([&one, &two]).arg("-o").arg(&both));
+    let report = json(&["report", "--tree", "--format", "json"], &[&both]);
+    let leaves = report["contexts"].as_array().expect("contexts").iter().filter(|c| c["method"] == "leaf");
+    let lines: Vec<_> = leaves.map(|c| (c["line"].as_u64(), c["calls"].as_u64())).collect();
+    assert_eq!(lines, [(Some(5), Some(2)), (Some(7), Some(1))]);
+
+    // The first and the third call, then the second and the third of code that has changed.
+    let calls = "  if (x == 1) leaf();\n  if (x == 2) leaf();\n  leaf();\n";
+    let before = version(jdk, &directory, "before-1", calls);
+    let after = version(jdk, &directory, "after-1-2", &format!("  s++;\n{calls}"));
+    let diff = json(&["diff", "--by", "context", "--format", "json"], &[&before, &after]);
+    let leaves = diff["rows"].as_array().expect("rows").iter().filter(|r| r["method"] == "leaf");
+    let mut fates: Vec<_> = leaves.map(|r| r["fate"].as_str().expect("a fate")).collect();
+    fates.sort_unstable();
+    assert_eq!(fates, ["gone", "new"], "{diff}");
+}
