@@ -17,7 +17,7 @@ use cprof_compare::metric::find;
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::metrics::{Metric, Sheet, cycles};
 use cprof_profile::model::Profile;
-use cprof_profile::target;
+use cprof_profile::target::{self, ModelFile};
 use std::collections::BTreeSet;
 use std::io;
 use std::process::ExitCode;
@@ -92,8 +92,8 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
         notes.extend(of_base);
         notes.extend(recorded_differently(base, &view));
         let [before, now] = [base, &view].map(|view| &view.profile.run);
-        let texts = [before, now].map(|run| run.model.iter().map(|file| &file.text).collect::<Vec<_>>());
-        if columns.contains_key("cycles") && !now.target.is_empty() && (before.target != now.target || texts[0] != texts[1]) {
+        let same = ModelFile::same(&before.model, &now.model) && (before.target == now.target || !now.model.is_empty());
+        if columns.contains_key("cycles") && !now.target.is_empty() && !same {
             notes.push(format!(
                 "the baseline was recorded for another processor, or another model of it; its cycles are on {}, too, as that profile has it",
                 now.target

@@ -17,6 +17,7 @@ use anyhow::{Context, Result};
 use cprof_compare::diff::{Comparison, Pair};
 use cprof_compare::metric::find;
 use cprof_profile::metrics::{Metric, Sheet};
+use cprof_profile::target::ModelFile;
 use std::path::Path;
 
 /// Two profiles, measured.
@@ -39,9 +40,9 @@ impl Loaded {
             Ok((view, columns, Notes::of(&processors), telling(&processors)))
         };
         let [(first, of_first, about_first, _), (second, of_second, about_second, telling)] = [load(&before)?, load(&after)?];
-        // The same text in two places is the same model.
-        let models = [&first, &second].map(|view| view.profile.run.model.iter().map(|file| &file.text).collect::<Vec<_>>());
-        let models_differ = on.target.is_empty() && models.iter().all(|model| !model.is_empty()) && models[0] != models[1];
+        let [before, after] = [&first, &second].map(|view| &*view.profile.run.model);
+        let kept = !before.is_empty() && !after.is_empty();
+        let models_differ = on.target.is_empty() && kept && !ModelFile::same(before, after);
         let (views, metrics, notes) = ([first, second], [of_first, of_second], [about_first, about_second]);
         Ok(Loaded { views, metrics, notes, models_differ, telling })
     }

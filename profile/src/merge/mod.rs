@@ -112,8 +112,7 @@ impl Merger {
         let model = std::mem::take(&mut profile.run.model);
         match &self.model {
             None if self.runs.is_empty() => self.model = Some(model),
-            // The same text in two places is the same model.
-            Some(same) if same.iter().map(|file| &file.text).eq(model.iter().map(|file| &file.text)) => {}
+            Some(same) if ModelFile::same(same, &model) => {}
             _ => self.model = None,
         }
         if profile.runs.is_empty() {

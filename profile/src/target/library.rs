@@ -24,6 +24,13 @@ pub struct ModelFile {
     pub text: String,
 }
 
+impl ModelFile {
+    /// Whether two recordings were made with the same model: the same text in two places is.
+    pub fn same(one: &[ModelFile], other: &[ModelFile]) -> bool {
+        one.iter().map(|file| &file.text).eq(other.iter().map(|file| &file.text))
+    }
+}
+
 // `SHIPPED: &[Shipped]`, from the files in targets/, in order of name.
 include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
