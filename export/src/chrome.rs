@@ -34,7 +34,7 @@ pub fn write(source: &Source, metric: &Metric, out: &mut dyn Write) -> io::Resul
         let Visit::Enter { context, .. } = step else { return Ok(()) };
         if let Some(thread) = source.thread(context) {
             (at, tid) = (0, tid + 1);
-            let name = json!(sheet.tree.threads[thread].1);
+            let name = json!(source.label(thread));
             return write!(
                 out,
                 ",\n{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":{name}}}}}"

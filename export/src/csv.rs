@@ -52,7 +52,7 @@ pub fn write_contexts(source: &Source, out: &mut dyn Write) -> io::Result<()> {
         let context = source.context(row.context);
         put(&mut table, row.index.to_string())?;
         put(&mut table, row.parent.to_string())?;
-        put(&mut table, &sheet.tree.threads[row.thread].1)?;
+        put(&mut table, source.label(row.thread))?;
         match context.what {
             What::Method(symbol) => {
                 let symbol = &sheet.symbols.list[symbol as usize];
@@ -88,7 +88,7 @@ pub fn write_methods(source: &Source, out: &mut dyn Write) -> io::Result<()> {
             put(&mut table, name)?;
         }
         put(&mut table, if symbol.native { "true" } else { "false" })?;
-        let place = source.places.of(crate::source::Frame(row.symbol));
+        let place = source.places.of(source.frame_of(row.symbol));
         put(&mut table, &place.file)?;
         put(&mut table, line(place.line))?;
         for (own, total) in row.own.iter().zip(&row.total) {

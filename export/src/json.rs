@@ -2,7 +2,6 @@
 
 use crate::Source;
 use crate::rows::{self, contexts};
-use crate::source::Frame;
 use cprof_profile::tree::{Symbol, What};
 use serde::Serialize;
 use serde_json::json;
@@ -22,9 +21,9 @@ struct Method<'a> {
 }
 
 impl<'a> Method<'a> {
-    fn new(source: &Source, symbol: u32, list: &'a [Symbol], numbers: Option<Numbers<'a>>) -> Method<'a> {
-        let Symbol { class, method, descriptor, native } = &list[symbol as usize];
-        let place = source.places.of(Frame(symbol));
+    fn new(source: &'a Source, symbol: u32, numbers: Option<Numbers<'a>>) -> Method<'a> {
+        let Symbol { class, method, descriptor, native } = &source.sheet.symbols.list[symbol as usize];
+        let place = source.places.of(source.frame_of(symbol));
         let (file, line) = (Some(place.file).filter(|f| !f.is_empty()), Some(place.line).filter(|&l| l > 0));
         Method { class, method, descriptor, native: *native, file, line, numbers }
     }
@@ -81,10 +80,10 @@ pub fn write_contexts(source: &Source, out: &mut dyn Write) -> io::Result<()> {
     let sheet = &source.sheet;
     head(source, out)?;
     let mut list = List { out, some: false };
-    for symbol in 0..sheet.symbols.list.len() as u32 {
-        list.push(&Method::new(source, symbol, &sheet.symbols.list, None))?;
+    for &symbol in source.methods() {
+        list.push(&Method::new(source, symbol, None))?;
     }
-    let labels: Vec<&String> = sheet.tree.threads.iter().map(|t| &t.1).collect();
+    let labels: Vec<&str> = source.labels().collect();
     write!(list.out, "\n],\n\"threads\":{},\n\"contexts\":[", json!(labels))?;
     list.some = false;
     let totals: Vec<_> = sheet.metrics.iter().map(|m| m.totals(sheet.tree)).collect();
@@ -98,7 +97,7 @@ pub fn write_contexts(source: &Source, out: &mut dyn Write) -> io::Result<()> {
         list.push(&Context {
             parent: row.parent.checked_sub(1),
             thread: row.thread,
-            method: if let What::Method(symbol) = c.what { Some(symbol) } else { None },
+            method: if let What::Method(_) = c.what { Some(source.frame(row.context).0) } else { None },
             site: c.site.checked_sub(1),
             line: source.places.call_line(sheet.tree, row.context),
             numbers: Numbers { own: &own, total: &total },
@@ -113,7 +112,7 @@ pub fn write_methods(source: &Source, out: &mut dyn Write) -> io::Result<()> {
     let mut list = List { out, some: false };
     for row in rows::methods(source)? {
         let numbers = Numbers { own: &row.own, total: &row.total };
-        list.push(&Method::new(source, row.symbol, &source.sheet.symbols.list, Some(numbers)))?;
+        list.push(&Method::new(source, row.symbol, Some(numbers)))?;
     }
     out.write_all(b"\n]}\n")
 }

@@ -1,6 +1,6 @@
 //! Where methods and calls are in source files.
 
-use crate::source::Frame;
+use crate::source::{Frame, Order};
 use cprof_profile::call_lines::CallLines;
 use cprof_profile::code::CodeError;
 use cprof_profile::metrics::Sheet;
@@ -15,19 +15,19 @@ pub(crate) struct Place {
     pub line: u32,
 }
 
-/// Places by symbol, and of calls.
+/// Places of methods, by frame, and of calls.
 pub(crate) struct Places {
     of: Vec<Place>,
     calls: CallLines,
 }
 
 impl Places {
-    pub(crate) fn read(sheet: &Sheet) -> Result<Places, CodeError> {
+    pub(crate) fn read(sheet: &Sheet, order: &Order) -> Result<Places, CodeError> {
         let calls = CallLines::read(sheet.profile, sheet.symbols)?;
         let mut of: Vec<Option<Place>> = vec![None; sheet.symbols.list.len()];
         for (m, method) in sheet.profile.methods.iter().enumerate() {
             let symbol = sheet.symbols.of_method(m as u32) as usize;
-            of[symbol].get_or_insert_with(|| {
+            of[order.position[symbol] as usize].get_or_insert_with(|| {
                 let source = &sheet.profile.classes[method.class as usize].source_file;
                 let class = &sheet.symbols.list[symbol].class;
                 let file = match class.rsplit_once('.') {

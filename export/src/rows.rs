@@ -12,7 +12,7 @@ pub(crate) struct Row {
     pub index: u32,
     /// The caller's; 0 for a thread's first methods.
     pub parent: u32,
-    /// Position in the tree's threads.
+    /// Its thread.
     pub thread: usize,
 }
 

@@ -4,20 +4,20 @@ use crate::names;
 use crate::places::Places;
 use cprof_profile::code::CodeError;
 use cprof_profile::metrics::Sheet;
-use cprof_profile::tree::{Context, What};
+use cprof_profile::tree::{Context, Symbol, What};
 
 /// A sheet whose tree has threads apart ([`cprof_profile::tree::Tree::by_thread`]), with what formats say about its methods.
 pub struct Source<'a> {
     pub(crate) sheet: Sheet<'a>,
     pub(crate) places: Places,
     pub(crate) progress: &'a dyn Fn(f64),
-    /// Per symbol, its position in order of name.
-    order: Vec<u32>,
-    /// Per context that stands for a thread, beside the tree's threads: its position in order of label.
-    threads: Vec<u32>,
+    symbols: Order,
+    /// Of the tree's threads, by label.
+    threads: Order,
 }
 
-/// What a context is, as a number: methods by symbol, then the contexts folded together, then the threads.
+/// What a context is, as a number: methods in order of name, then the contexts folded together, then the threads in order of label,
+/// so that the same counts give the same file, in whatever order classes were loaded and runs were merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Frame(pub(crate) u32);
 
@@ -25,32 +25,50 @@ impl<'a> Source<'a> {
     /// Reads from the classes where the sheet's methods are. While a format is written, `progress` hears how much of it is done,
     /// 0 to 1.
     pub fn new(sheet: Sheet<'a>, progress: &'a dyn Fn(f64)) -> Result<Source<'a>, CodeError> {
-        let places = Places::read(&sheet)?;
-        let symbols = &sheet.symbols.list;
-        let order = positions(symbols.len(), |a, b| symbols[a].cmp(&symbols[b]));
-        let labels = &sheet.tree.threads;
-        let threads = positions(labels.len(), |a, b| labels[a].1.cmp(&labels[b].1));
-        Ok(Source { sheet, places, progress, order, threads })
+        let symbols = Order::new(&sheet.symbols.list, Symbol::cmp);
+        let threads = Order::new(&sheet.tree.threads, |a, b| a.1.cmp(&b.1));
+        let places = Places::read(&sheet, &symbols)?;
+        Ok(Source { sheet, places, progress, symbols, threads })
     }
 
     pub(crate) fn context(&self, context: u32) -> Context {
         self.sheet.tree.context(context)
     }
 
-    /// The position in the tree's threads of the thread that a context stands for.
+    /// The thread that a context stands for; its number is its position in order of label.
     pub(crate) fn thread(&self, context: u32) -> Option<usize> {
         let threads = &self.sheet.tree.threads;
         match self.sheet.tree.what(context) {
-            What::Root => threads.binary_search_by_key(&context, |t| t.0).ok(),
+            What::Root => threads.binary_search_by_key(&context, |t| t.0).ok().map(|at| self.thread_at(at)),
             _ => None,
         }
+    }
+
+    /// The thread at a position in the tree's threads.
+    pub(crate) fn thread_at(&self, at: usize) -> usize {
+        self.threads.position[at] as usize
+    }
+
+    /// The label of a thread.
+    pub(crate) fn label(&self, thread: usize) -> &str {
+        &self.sheet.tree.threads[self.threads.sorted[thread] as usize].1
+    }
+
+    /// The labels of the threads, in their order.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
+        (0..self.sheet.tree.threads.len()).map(|thread| self.label(thread))
+    }
+
+    /// What a method is.
+    pub(crate) fn frame_of(&self, symbol: u32) -> Frame {
+        Frame(self.symbols.position[symbol as usize])
     }
 
     /// What a context is.
     pub(crate) fn frame(&self, context: u32) -> Frame {
         let folded = self.sheet.symbols.list.len() as u32;
         match self.sheet.tree.what(context) {
-            What::Method(symbol) => Frame(symbol),
+            What::Method(symbol) => self.frame_of(symbol),
             What::Folded => Frame(folded),
             What::Root => Frame(folded + 1 + self.thread(context).unwrap_or(0) as u32),
         }
@@ -61,24 +79,28 @@ impl<'a> Source<'a> {
         self.sheet.symbols.list.len() + 1 + self.sheet.tree.threads.len()
     }
 
+    /// The method that a frame is; none for what is none.
+    pub(crate) fn symbol(&self, frame: Frame) -> Option<&Symbol> {
+        self.symbols.sorted.get(frame.0 as usize).map(|&symbol| &self.sheet.symbols.list[symbol as usize])
+    }
+
+    /// The methods, in order of their frames.
+    pub(crate) fn methods(&self) -> &[u32] {
+        &self.symbols.sorted
+    }
+
     /// The name of a frame.
     pub(crate) fn name(&self, frame: Frame) -> String {
-        let (at, symbols) = (frame.0 as usize, &self.sheet.symbols.list);
-        match at.checked_sub(symbols.len()) {
-            None => names::method(&symbols[at]),
+        match (frame.0 as usize).checked_sub(self.sheet.symbols.list.len()) {
+            None => self.symbol(frame).map(names::method).unwrap_or_default(),
             Some(0) => names::FOLDED.to_owned(),
-            Some(thread) => names::thread(&self.sheet.tree.threads[thread - 1].1),
+            Some(thread) => names::thread(self.label(thread - 1)),
         }
     }
 
-    /// What callees are ordered by, so that the same counts give the same file.
+    /// What callees are ordered by.
     pub(crate) fn key(&self, context: u32) -> (u32, u32) {
-        let c = self.context(context);
-        match c.what {
-            What::Method(symbol) => (self.order[symbol as usize], c.site),
-            What::Folded => (u32::MAX, c.site),
-            What::Root => (self.thread(context).map_or(0, |t| self.threads[t]), 0),
-        }
+        (self.frame(context).0, self.context(context).site)
     }
 
     /// The name of what ran, for titles.
@@ -88,13 +110,22 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Per thing, its position when things are in order.
-fn positions(count: usize, order: impl Fn(usize, usize) -> std::cmp::Ordering) -> Vec<u32> {
-    let mut sorted: Vec<usize> = (0..count).collect();
-    sorted.sort_by(|&a, &b| order(a, b));
-    let mut positions = vec![0; count];
-    for (at, &thing) in sorted.iter().enumerate() {
-        positions[thing] = at as u32;
+/// The order of some things.
+pub(crate) struct Order {
+    /// Per thing, its position when they are in order.
+    pub(crate) position: Vec<u32>,
+    /// Per position, the thing.
+    sorted: Vec<u32>,
+}
+
+impl Order {
+    fn new<T>(things: &[T], order: impl Fn(&T, &T) -> std::cmp::Ordering) -> Order {
+        let mut sorted: Vec<u32> = (0..things.len() as u32).collect();
+        sorted.sort_by(|&a, &b| order(&things[a as usize], &things[b as usize]));
+        let mut position = vec![0; things.len()];
+        for (at, &thing) in sorted.iter().enumerate() {
+            position[thing as usize] = at as u32;
+        }
+        Order { position, sorted }
     }
-    positions
 }

@@ -57,7 +57,7 @@ fn profiles(source: &Source, pass: usize, out: &mut dyn Write) -> io::Result<()>
         Visit::Enter { context, .. } => {
             if let Some(thread) = source.thread(context) {
                 (at, events) = (0, 0);
-                let title = json!(format!("{}: {}", sheet.tree.threads[thread].1, metric.name));
+                let title = json!(format!("{}: {}", source.label(thread), metric.name));
                 out.write_all(if std::mem::take(&mut first) { b"\n" } else { b",\n" })?;
                 write!(out, "{{\"type\":\"evented\",\"name\":{title},\"unit\":\"none\",")?;
                 return write!(out, "\"startValue\":0,\"endValue\":{},\"events\":[", sums[thread]);
@@ -95,8 +95,8 @@ fn event(kind: char, frame: u32, at: u64, events: &mut u64, out: &mut dyn Write)
 fn thread_sums(source: &Source, metric: &Metric) -> Vec<u64> {
     let tree = source.sheet.tree;
     let mut sums = vec![0u64; tree.threads.len()];
-    for (own, thread) in metric.own.iter().zip(tree.thread_of()) {
-        let sum = &mut sums[thread as usize];
+    for (own, at) in metric.own.iter().zip(tree.thread_of()) {
+        let sum = &mut sums[source.thread_at(at as usize)];
         *sum = sum.saturating_add(own);
     }
     sums

@@ -3,11 +3,18 @@
 mod common;
 
 use common::hostile;
-use cprof_export::{Source, callgrind, csv, json};
+use cprof_export::{Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
+use cprof_profile::measure::measure;
+use cprof_profile::merge::Merger;
 use cprof_profile::metrics::{Metric, Sheet, counted};
+use cprof_profile::model::{Level, Profile};
 use cprof_profile::projections::by_method;
+use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree};
+use cprof_synthetic::Recording;
+use cprof_synthetic::classes::{ClassWriter, op};
 use std::collections::BTreeMap;
+use std::io;
 
 /// Own and inclusive numbers of a function, and its calls.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -107,7 +114,7 @@ fn events_have_names_without_punctuation() {
 #[test]
 fn methods_in_tables_cost_what_a_report_says() {
     let profile = cprof_synthetic::demo().profile(&[]);
-    let measures = cprof_profile::measure::measure(&profile, &cprof_profile::target::Bytecodes).unwrap();
+    let measures = measure(&profile, &Bytecodes).unwrap();
     let natives = cprof_profile::natives::native_calls(&profile, &measures).unwrap();
     let symbols = Symbols::new(&profile);
     let tree = Tree::by_thread(&profile, &symbols, &measures, &natives, |_| true);
@@ -130,5 +137,49 @@ fn methods_in_tables_cost_what_a_report_says() {
         assert_eq!([number(6), number(8), number(10), number(11)], [row.calls, row.exceptional_exits, row.own, row.total]);
         let method = &object["methods"][i];
         assert_eq!((&method["own"][2], &method["total"][2]), (&row.own.into(), &row.total.into()));
+    }
+}
+
+/// Classes and threads are in profiles as they came.
+#[test]
+fn the_same_counts_give_the_same_file() {
+    let recorded = |class: &str, thread: &str| {
+        let mut recording = Recording::new();
+        let mut writer = ClassWriter::new(class, "java/lang/Object");
+        writer.method("m", "()V", 9, &[op::RETURN]);
+        let methods = recording.class(writer.finish(), false, Level::Precise);
+        let counters = recording.path(0, 0, &[0], false);
+        let tree = recording.arena.tree(thread, 0, 1);
+        recording.arena.node(tree, tree, methods[0], 0, &counters);
+        recording.profile(&[])
+    };
+    let (one, other) = (recorded("b/B", "first"), recorded("a/A", "second"));
+    let files = |order: [&Profile; 2]| {
+        let mut merger = Merger::default();
+        order.into_iter().for_each(|profile| merger.add(profile.clone(), "p").unwrap());
+        let profile = merger.finish().profile;
+        let measures = measure(&profile, &Bytecodes).unwrap();
+        let symbols = Symbols::new(&profile);
+        let tree = Tree::by_thread(&profile, &symbols, &measures, &[], |_| true);
+        let metrics = counted(&tree);
+        let source =
+            Source::new(Sheet { profile: &profile, symbols: &symbols, tree: &tree, metrics: &metrics }, &|_| {}).unwrap();
+        let mut files: Vec<(&str, Vec<u8>)> = Vec::new();
+        let mut file = |name, write: &dyn Fn(&mut Vec<u8>) -> io::Result<()>| {
+            let mut bytes = Vec::new();
+            write(&mut bytes).unwrap();
+            files.push((name, bytes));
+        };
+        file("callgrind", &|out| callgrind::write(&source, out));
+        file("csv", &|out| csv::write_contexts(&source, out));
+        file("json", &|out| json::write_contexts(&source, out));
+        file("speedscope", &|out| speedscope::write(&source, out));
+        file("pprof", &|out| pprof::write(&source, out));
+        file("collapsed", &|out| collapsed::write(&source, &metrics[0], out));
+        file("chrome", &|out| chrome::write(&source, &metrics[0], out));
+        files
+    };
+    for ((name, one), (_, other)) in files([&one, &other]).iter().zip(files([&other, &one])) {
+        assert_eq!(*one, other, "{name}");
     }
 }

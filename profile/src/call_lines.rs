@@ -31,7 +31,7 @@ impl CallLines {
             several[symbol] |= std::mem::replace(&mut one[symbol], true);
         }
         let mut of_several: FxHashMap<(u32, u32), Option<u16>> = FxHashMap::default();
-        if several.contains(&true) {
+        if profile.run.sites && several.contains(&true) {
             for_each_method(profile, |m, class, method| {
                 let symbol = symbols.of_method(m as u32);
                 if let (true, Ok(Some(code))) = (several[symbol as usize], class.code(method)) {

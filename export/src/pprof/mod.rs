@@ -107,7 +107,7 @@ fn head(source: &Source, texts: &mut Texts) -> proto::Profile {
 fn samples(source: &Source, texts: &mut Texts, out: &mut dyn Write) -> io::Result<Locations> {
     let sheet = &source.sheet;
     let key = texts.number("thread");
-    let labels = sheet.tree.threads.iter().map(|(_, label)| proto::Label { key, str: texts.number(label), num: 0 });
+    let labels = source.labels().map(|label| proto::Label { key, str: texts.number(label), num: 0 });
     let labels: Vec<Vec<u8>> = labels.map(|label| label.encode_to_vec()).collect();
     let mut locations = Locations::default();
     let (mut stack, mut thread) = (Stack::default(), 0);
@@ -178,14 +178,13 @@ fn sample(top: u64, callers: &Stack, values: &[u8], label: &[u8], to: &mut Vec<u
 
 /// What samples refer to.
 fn tail(source: &Source, mut texts: Texts, locations: &Locations) -> proto::Profile {
-    let symbols = &source.sheet.symbols.list;
     let mut functions: FxHashMap<Frame, proto::Function> = FxHashMap::default();
     for &(frame, _) in &locations.list {
         functions.entry(frame).or_insert_with(|| {
             let place = source.places.of(frame);
             let name = source.name(frame);
             // Where both names are the same, pprof may take the name for one of C++ and cut it.
-            let system = symbols.get(frame.0 as usize).map_or_else(|| name.clone(), names::internal);
+            let system = source.symbol(frame).map_or_else(|| name.clone(), names::internal);
             proto::Function {
                 id: u64::from(frame.0) + 1,
                 name: texts.number(&name),
