@@ -194,6 +194,22 @@ fn check(limits: &str, options: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
+fn one_wrong_limit_does_not_end_the_check() {
+    let (code, out, err) = check("'cycles[jop rws=3 rws=4] == 1', 'bytecodes <= 64'", &[]);
+    assert!(code == 2 && err.is_empty(), "{code} {err}");
+    assert!(out.contains("budget.toml:3: ") && out.contains("rws is given a value more than once"), "{out}");
+    assert!(out.contains("of 2 limits 1 held"), "{out}");
+}
+
+#[test]
+fn what_grew_is_not_to_blame_for_too_little() {
+    let (code, out, _) = check("'calls >= 100'", &[]);
+    assert!(code == 1 && out.contains("must be >= 100; baseline 4") && !out.contains("; +"), "{out}");
+    let (code, out, _) = check("'calls <= 5'", &[]);
+    assert!(code == 1 && out.contains("baseline 4; +"), "{out}");
+}
+
+#[test]
 fn a_budget_of_what_was_not_covered_is_not_kept() {
     let folder = Folder::new();
     let mut profile = demo();
