@@ -5,7 +5,6 @@ use crate::output;
 use crate::progress::Progress;
 use crate::report::processor::{chosen_cache, model_has_changed, model_of_option, model_of_recording};
 use crate::report::view::{Counted, Measured, Shape, View};
-use crate::style::Style;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
@@ -16,7 +15,6 @@ use cprof_profile::names::few;
 use cprof_profile::target::{CycleEstimator, Model};
 use cprof_profile::tree::Tree;
 use std::collections::HashSet;
-use std::io;
 use std::path::Path;
 
 /// A processor with a cache, and what a profile's nodes cost on it.
@@ -81,10 +79,7 @@ impl Notes {
 
     /// Says them on standard error, where a format has no room for them.
     pub fn tell(&self, file: &str) {
-        let style = Style::of(&io::stderr());
-        for line in self.lines(file) {
-            output::tell(format_args!("{}", style.warning(&format!("note: {line}"))));
-        }
+        self.lines(file).iter().for_each(|line| output::note(line));
     }
 }
 
@@ -143,7 +138,8 @@ pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<V
     if models.is_empty() {
         on.how.refuse_without_processor(on.cache.len())?;
     }
-    let changed = model_has_changed(&profile.run, |name| format!("--target {name}")).filter(|_| on.target.is_empty());
+    let recorded = Some(&profile.run).filter(|_| on.target.is_empty());
+    let changed = recorded.and_then(|run| model_has_changed(run, |name| format!("--target {name}")));
     let mut all = Vec::new();
     for model in models {
         let mut caches = if on.cache.is_empty() { profile.caches.clone() } else { on.cache.clone() };

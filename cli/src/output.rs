@@ -1,6 +1,6 @@
 //! Where a command writes: a file that is there whole or not at all, or standard output.
 
-use crate::style::printable_or_marked;
+use crate::style::{Style, printable_or_marked};
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_profile::file::{self, same, way_out};
@@ -137,6 +137,11 @@ pub fn tell(what: fmt::Arguments<'_>) {
     // Names in it may be anybody's. Lines are kept: a JVM says in several why it did not load an agent.
     let lines: Vec<_> = what.split('\n').map(printable_or_marked).collect();
     let _ = writeln!(io::stderr(), "cprof: {}", lines.join("\n"));
+}
+
+/// Says on standard error what a reader of the numbers should know.
+pub fn note(what: &str) {
+    tell(format_args!("{}", Style::of(&io::stderr()).warning(&format!("note: {what}"))));
 }
 
 /// The whole path of a file, as somebody with another working directory must name it; links are not followed.

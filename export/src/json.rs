@@ -97,7 +97,7 @@ pub fn write_contexts(source: &Source, out: &mut dyn Write) -> io::Result<()> {
         list.push(&Context {
             parent: row.parent.checked_sub(1),
             thread: row.thread,
-            method: if let What::Method(_) = c.what { Some(source.frame(row.context).0) } else { None },
+            method: if let What::Method(symbol) = c.what { Some(source.frame_of(symbol).0) } else { None },
             site: c.site.checked_sub(1),
             line: source.places.call_line(sheet.tree, row.context),
             numbers: Numbers { own: &own, total: &total },

@@ -102,6 +102,17 @@ pub fn on_every_jdk(test: impl Fn(&Bench) + Sync) {
     });
 }
 
+/// As [`on_every_jdk`], with numbered parts, each of which is due on one of the JDKs: what a part shows is not of a JDK.
+pub fn on_jdks_in_turn(test: impl Fn(&Bench, &dyn Fn(usize) -> bool) + Sync) {
+    let benches = benches();
+    std::thread::scope(|scope| {
+        for (jdk, bench) in benches.iter().enumerate() {
+            let (test, jdks) = (&test, benches.len());
+            scope.spawn(move || test(bench, &|part| (jdk + part) % jdks == 0));
+        }
+    });
+}
+
 /// Every JDK found, with programs that use libraries.
 pub fn benches_with(libraries: &Libraries) -> Vec<Bench> {
     let benches = benches();

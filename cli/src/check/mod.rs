@@ -4,7 +4,7 @@ mod formats;
 mod junit;
 
 use crate::args::{Check, CheckFormat, Evaluating, Part, setting};
-use crate::compare::{doubts, recorded_differently};
+use crate::compare::{doubts, doubts_of_two, recorded_differently};
 use crate::metrics::{Notes, OnProcessor, columns as numbers, evaluated};
 use crate::output::{self, Output};
 use crate::report::processor::{chosen_cache, model, model_has_changed, model_of_recording};
@@ -85,11 +85,11 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
         (sheet(&view, &metrics), &columns),
         baseline.map(|(base, (metrics, columns, _))| (sheet(base, metrics), columns)),
     );
-    let mut notes = doubts(&view, &cycles);
-    if let Some((base, (.., cycles))) = baseline {
-        // Of a profile beside itself once.
-        let of_base = doubts(base, cycles).into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>();
-        notes.extend(of_base);
+    let mut notes = match baseline {
+        Some((base, (.., of_base))) => doubts_of_two((&view, &cycles), (base, of_base)),
+        None => doubts(&view, &cycles),
+    };
+    if let Some((base, _)) = baseline {
         notes.extend(recorded_differently(base, &view));
         let [before, now] = [base, &view].map(|view| &view.profile.run);
         let same = ModelFile::same(&before.model, &now.model) && (before.target == now.target || !now.model.is_empty());

@@ -42,14 +42,19 @@ pub fn doubts(view: &View, cycles: &Notes) -> Vec<String> {
     notes
 }
 
+/// About two profiles' numbers; of a profile beside itself once.
+pub fn doubts_of_two(one: (&View, &Notes), other: (&View, &Notes)) -> Vec<String> {
+    let mut notes = doubts(one.0, one.1);
+    let more: Vec<String> = doubts(other.0, other.1).into_iter().filter(|note| !notes.contains(note)).collect();
+    notes.extend(more);
+    notes
+}
+
 /// About a comparison.
 pub fn notes(loaded: &Loaded, comparison: &Comparison<'_>) -> Vec<String> {
     let views = &loaded.views;
     let [before, after] = views;
-    let mut notes = doubts(before, &loaded.notes[0]);
-    // Of a profile beside itself once.
-    let of_after = doubts(after, &loaded.notes[1]).into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>();
-    notes.extend(of_after);
+    let mut notes = doubts_of_two((before, &loaded.notes[0]), (after, &loaded.notes[1]));
     for view in views {
         if view.tree.is_empty() {
             notes.push(format!("{}: nothing was counted in it", view.file));

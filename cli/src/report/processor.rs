@@ -26,10 +26,10 @@ pub fn model_of_option(name: &str, set: &[(String, i64)]) -> Result<Model> {
 pub fn model_of_recording(run: &RunFacts, set: &[(String, i64)]) -> Result<Model> {
     let name = &*run.target;
     let way_out = || format!("the recording names the processor {name}; --target chooses another, --target bytecodes none");
-    // Whoever sent the profile chose the name: a pipe would be waited for.
     if !run.model.is_empty() {
         return with_options(Library.recorded(name, &run.model).with_context(way_out)?, set);
     }
+    // Whoever sent the profile chose the name: a pipe would be waited for.
     if Library.is_file(name) && fs::metadata(name).is_ok_and(|named| !named.is_file()) {
         return Err(anyhow!("{name} is no file")).with_context(way_out);
     }
@@ -40,7 +40,7 @@ pub fn model_of_recording(run: &RunFacts, set: &[(String, i64)]) -> Result<Model
 pub fn model_has_changed(run: &RunFacts, way_out: impl FnOnce(&str) -> String) -> Option<String> {
     let is_another = |kept: &ModelFile| {
         let path = Path::new(&kept.path);
-        // Whoever sent the profile chose the name: a pipe would be waited for.
+        // As above.
         fs::metadata(path).is_ok_and(|named| named.is_file()) && target::read(path).is_ok_and(|now| now != kept.text.as_bytes())
     };
     let file = &run.model.iter().find(|kept| is_another(kept))?.path;
@@ -86,7 +86,9 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
     let evaluation = evaluate(profile, measures, natives, &model, &options).map_err(|e| hint(e.into(), profile, name))?;
     measures.processor = evaluation.nodes;
     let mut notes = evaluation.notes;
-    notes.extend(model_has_changed(&profile.run, |name| format!("--target {name}")).filter(|_| args.target.is_none()));
+    if args.target.is_none() {
+        notes.extend(model_has_changed(&profile.run, |name| format!("--target {name}")));
+    }
     Ok(Some(Evaluated { model, cache, notes, options }))
 }
 

@@ -12,7 +12,6 @@ use crate::compare::recorded_differently;
 use crate::metrics::{OnProcessor, load};
 use crate::output::{self, Output};
 use crate::report::view::{Shape, View};
-use crate::style::Style;
 use anyhow::Result;
 use cprof_compare::methods::Methods;
 use cprof_compare::renumbering::Side;
@@ -39,9 +38,7 @@ impl Loaded {
         let part = Part { file: file.to_owned(), root: part.root.clone(), thread: part.thread.clone() };
         let mut before = Loaded::new(&part, on, out, shape)?;
         let methods = Methods::join(side(&before.view), side(&self.view));
-        for note in recorded_differently(&before.view, &self.view) {
-            output::tell(format_args!("{}", Style::of(&io::stderr()).warning(&format!("note: {note}"))));
-        }
+        recorded_differently(&before.view, &self.view).iter().for_each(|note| output::note(note));
         before.view.symbols.list = methods.renamed(&before.view.symbols, &self.view.symbols);
         Ok(before)
     }

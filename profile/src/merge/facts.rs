@@ -2,7 +2,6 @@
 
 use crate::model::{Run, RunFacts};
 use crate::target::Library;
-use std::path::Path;
 
 /// What is the same in all runs stays; what differs is empty or 0, and is told of each run in [`crate::model::Profile::runs`].
 /// Sums, extents and cautions are those of all.
@@ -52,8 +51,7 @@ pub(super) fn combine(runs: &[Run], same_model: bool, notes: &mut Vec<String>) -
 
 /// Whether two models are called the same in reports.
 fn same_name(one: &str, other: &str) -> bool {
-    let name = |target| Path::new(target).file_stem();
-    Library.is_file(one) && Library.is_file(other) && name(one) == name(other)
+    Library.is_file(one) && Library.is_file(other) && Library.short_name(one) == Library.short_name(other)
 }
 
 /// Empties what differs.

@@ -3,6 +3,7 @@
 use super::source::{Source, read};
 use super::{Model, TargetError};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// A model that comes with cprof.
@@ -55,6 +56,13 @@ impl Library {
     /// Whether a word names a model by the path of its file.
     pub fn is_file(self, word: &str) -> bool {
         is_path(word)
+    }
+
+    /// What reports call a model: a shipped one's name, or that of its file without directory and ending.
+    pub fn short_name(self, word: &str) -> Cow<'_, str> {
+        let of_file = || Path::new(word).file_stem().map(|stem| stem.to_string_lossy());
+        let is_shipped = SHIPPED.iter().any(|s| s.name == word);
+        if is_shipped { None } else { of_file() }.unwrap_or(Cow::Borrowed(word))
     }
 
     /// Finds a model and its bases: a shipped one by its name, any other by the path of its file, which has a `/` or ends
@@ -132,9 +140,7 @@ fn joined(name: &str, mut open: impl FnMut(&str, Option<&Path>) -> Result<Opened
         }
         chain.push(source);
     }
-    let short = Path::new(name).file_stem().map_or_else(|| name.to_owned(), |s| s.to_string_lossy().into_owned());
-    let is_shipped = SHIPPED.iter().any(|s| s.name == name);
-    Model::new(if is_shipped { name } else { &short }, chain)
+    Model::new(&Library.short_name(name), chain)
 }
 
 /// A model's file.

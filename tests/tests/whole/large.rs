@@ -35,8 +35,7 @@ fn jumps_that_do_not_reach_go_a_way_round() {
             "if (n == 3) throw new IllegalStateException(s);\n} } catch (IllegalStateException e) { sum += s.length(); }",
         ),
     ];
-    let benches = run::benches();
-    for (jdk, bench) in benches.iter().enumerate() {
+    run::on_jdks_in_turn(|bench, is_due| {
         let directory = build::fresh(&format!("large-{}", bench.jdk.feature));
         for (shape, (name, begin, end)) in shapes.into_iter().enumerate() {
             let source = directory.join(format!("{name}.java"));
@@ -51,7 +50,7 @@ fn jumps_that_do_not_reach_go_a_way_round() {
             assert_eq!(plain.code, 0, "{name}: {}", plain.stderr);
             // Each shape with each of the options on one of the JDKs.
             let options = ["", ",sites=on,cache=4k/16+1k/4", ",bba=block"].into_iter().enumerate();
-            for (_, options) in options.filter(|(o, _)| (jdk + shape + o) % benches.len() == 0) {
+            for (_, options) in options.filter(|(o, _)| is_due(shape + o)) {
                 let out = directory.join("far.cprof");
                 let agent =
                     format!("-agentpath:{}=quiet,root={name}.far,out={}{options}", build::agent().display(), out.display());
@@ -63,5 +62,5 @@ fn jumps_that_do_not_reach_go_a_way_round() {
                 assert!(!report.gaps.iter().any(|(method, _)| method.starts_with(name)), "{name}: {:?}", report.gaps);
             }
         }
-    }
+    });
 }

@@ -4,7 +4,7 @@
 use cprof_tests::{program, run};
 
 /// Programs whose counts do not depend on what was loaded before.
-const STEADY: &[&str] = &["Finally", "Generated", "Recursion", "Synchronized"];
+const STEADY: &[&str] = &["Finally", "Generated", "Leaves", "Loops", "Recursion", "Rethrow", "Straight", "Synchronized"];
 
 #[test]
 fn the_oracle_counts_what_was_counted_by_hand_with_and_without_compilers() {

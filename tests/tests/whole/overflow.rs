@@ -29,8 +29,7 @@ fn what_the_deepest_frame_catches_is_counted() {
 
 #[test]
 fn every_finally_block_runs_and_every_exit_is_counted() {
-    let benches = run::benches();
-    for (jdk, bench) in benches.iter().enumerate() {
+    run::on_jdks_in_turn(|bench, is_due| {
         // With C2 alone, what is called for exceptions stays in the interpreter longest; in the last three all does.
         const MODES: [&str; 6] = [
             "-XX:-TieredCompilation",
@@ -44,9 +43,7 @@ fn every_finally_block_runs_and_every_exit_is_counted() {
             // With some of them, contexts where the stack ends are there already.
             let options = ["", "depth=20,", "root=Held.down,", "max-nodes=2000,", "sites=on,", "cache=4k/16,"];
             // Each mode with each of the options on one of the JDKs.
-            for options in
-                options.into_iter().enumerate().filter(|(o, _)| (jdk + m + o) % benches.len() == 0).map(|(_, text)| text)
-            {
+            for options in options.into_iter().enumerate().filter(|(o, _)| is_due(m + o)).map(|(_, text)| text) {
                 let context = format!("JDK {}, {mode}, {options}", bench.jdk.feature);
                 let out = build::fresh(&format!("held-{}", bench.jdk.feature)).join("held.cprof");
                 let mut java = bench.jdk.command("java");
@@ -63,5 +60,5 @@ fn every_finally_block_runs_and_every_exit_is_counted() {
                 assert_eq!((down.calls, down.thrown), (entered, entered), "{context}");
             }
         }
-    }
+    });
 }
