@@ -7,15 +7,15 @@ use crate::args::{Explore, Format};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::report::field;
-use crate::report::processor::{cpi, model, percent, ratio};
+use crate::report::processor::{cpi, model_has_changed, percent, ratio};
 use crate::report::view::{Shape, View};
-use crate::style::Style;
+use crate::style::{Style, printable};
 use crate::table::Table;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cycles::{Metrics, Options, evaluate};
 use cprof_profile::names::{dotted, thousands};
-use cprof_profile::target::{CycleEstimator, Model};
+use cprof_profile::target::{Accuracy, CycleEstimator, Model};
 use matrix::{Configuration, Matrix};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,7 +69,8 @@ pub fn explore(args: &Explore) -> Result<()> {
     // Without a base of its own, the first is the others'.
     let base_time = measured[if base.is_some() { configurations.len() } else { 0 }].time;
     let rows: Vec<Row> = configurations.iter().zip(&measured).map(|(c, m)| row(c, m, view.totals.own, base_time)).collect();
-    let notes: BTreeSet<&String> = measured.iter().flat_map(|m| &m.notes).collect();
+    let mut notes: BTreeSet<String> = measured.iter().flat_map(|m| m.notes.clone()).collect();
+    notes.extend(doubtful(&all, &measured));
     if let Some(file) = &args.plot {
         draw(&rows, &view, &against, file)?;
     }
@@ -77,11 +78,14 @@ pub fn explore(args: &Explore) -> Result<()> {
     let style = Style::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());
     match args.format {
-        Format::Text => text(&rows, &notes, &mut out, style)?,
+        Format::Text => text(&rows, &against, &notes, &mut out, style)?,
         Format::Csv => csv(&rows, &mut out)?,
         Format::Json => {
-            serde_json::to_writer_pretty(&mut out, &serde_json::json!({ "configurations": rows, "notes": notes }))
-                .map_err(io::Error::from)?;
+            serde_json::to_writer_pretty(
+                &mut out,
+                &serde_json::json!({ "configurations": rows, "base": against, "notes": notes }),
+            )
+            .map_err(io::Error::from)?;
             writeln!(out)?;
         }
     }
@@ -105,21 +109,34 @@ struct Measured {
     /// As [`time`] says it.
     time: (f64, bool),
     metrics: Metrics,
+    accuracy: Accuracy,
     notes: Vec<String>,
 }
 
+/// Which processors' cycles are not as published for them, a note for each degree.
+fn doubtful(all: &[&Configuration], measured: &[Measured]) -> Vec<String> {
+    let mut targets: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for (c, m) in all.iter().zip(measured).filter(|(_, m)| m.accuracy != Accuracy::Exact) {
+        targets.entry(m.accuracy.to_string()).or_default().insert(&c.target);
+    }
+    targets.into_iter().map(|(accuracy, targets)| format!("{accuracy}: {}", Vec::from_iter(targets).join(", "))).collect()
+}
+
 fn measured(view: &View, chosen: &[bool], c: &Configuration, args: &Explore) -> Result<Measured> {
-    let model = model(&c.target, &c.set)?;
+    let model = c.model(&view.profile.run)?;
     if let Some(plot) = &args.plot {
         output::spares(plot, &model.paths)?;
     }
     let options = Options { cache: Some(c.cache), without_upcalls: args.no_upcalls, without_exceptions: args.no_exceptions };
     let evaluation = evaluate(&view.profile, &view.measures, &view.natives, &model, &options)
         .with_context(|| format!("target {}, cache {}", c.target, c.cache))?;
-    let notes = evaluation.notes.iter().map(|note| format!("{}, cache {}: {note}", c.target, c.cache)).collect();
+    let mut notes: Vec<String> = evaluation.notes.iter().map(|note| format!("{}, cache {}: {note}", c.target, c.cache)).collect();
+    if c.is_recorded {
+        notes.extend(model_has_changed(&view.profile.run, |name| format!("a matrix with targets = [{name:?}]")));
+    }
     let mut metrics = Metrics::default();
     (0..evaluation.nodes.len()).filter(|&node| chosen[node]).for_each(|node| metrics.add(&evaluation.nodes.get(node)));
-    Ok(Measured { time: time(&model, &metrics), metrics, notes })
+    Ok(Measured { time: time(&model, &metrics), metrics, accuracy: model.accuracy, notes })
 }
 
 /// Does something for each of some items, several at a time, and answers in their order: all results, or the first error.
@@ -184,7 +201,7 @@ fn name(row: &Row) -> String {
     format!("{}, {}{}", row.target, row.cache, settings(row.set.iter()))
 }
 
-fn text(rows: &[Row], notes: &BTreeSet<&String>, out: &mut dyn Write, style: Style) -> Result<()> {
+fn text(rows: &[Row], against: &str, notes: &BTreeSet<String>, out: &mut dyn Write, style: Style) -> Result<()> {
     let mut table = Table::new(&["cycles", "IC", "CPI", "ms", "speedup", "entry misses", "return misses", "configuration"]);
     for r in rows {
         table.row(vec![
@@ -199,6 +216,7 @@ fn text(rows: &[Row], notes: &BTreeSet<&String>, out: &mut dyn Write, style: Sty
         ]);
     }
     table.print(out, style)?;
+    writeln!(out, "\nspeedup is against {}", printable(against))?;
     for note in notes {
         writeln!(out, "{}", style.warning(&format!("note: {note}")))?;
     }

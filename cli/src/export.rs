@@ -73,6 +73,6 @@ pub fn export(args: &Export) -> Result<()> {
 fn choose(mut all: Vec<Metric>, args: &Export) -> Result<Vec<Metric>> {
     let one = matches!(args.format, Format::Collapsed | Format::Chrome).then_some("bytecodes");
     let Some(name) = args.metric.as_deref().or(one) else { return Ok(all) };
-    let found = find(all.iter(), name).map_err(|e| anyhow!("{}: {e} (--target adds cycles)", args.part.file.display()));
+    let found = find(all.iter(), name).map_err(|e| anyhow!("{}: {e}", args.part.file.display()));
     Ok(vec![all.swap_remove(found?)])
 }

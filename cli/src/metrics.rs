@@ -144,7 +144,7 @@ pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<V
     for model in models {
         let mut caches = if on.cache.is_empty() { profile.caches.clone() } else { on.cache.clone() };
         if caches.is_empty() {
-            caches.push(chosen_cache(profile, &model));
+            caches.push(chosen_cache(profile, model.name(), &model));
         }
         let mut seen = HashSet::new();
         for cache in caches.into_iter().filter(|cache| seen.insert(*cache)) {

@@ -2,7 +2,7 @@
 
 use crate::args::{Targets, TargetsCommand};
 use crate::report::processor::model_of_option;
-use crate::style::Style;
+use crate::style::{Style, printable};
 use crate::table::Table;
 use crate::usage::Usage;
 use anyhow::{Result, bail};
@@ -56,7 +56,7 @@ fn check(file: &str, out: &mut dyn Write) -> Result<()> {
     let path = if file.contains('/') || file.ends_with(".toml") { file.to_owned() } else { format!("./{file}") };
     let model = Library.load(&path)?;
     model.try_all_sizes()?;
-    writeln!(out, "{file} is a target model: {}", model.title)?;
+    writeln!(out, "{}", printable(&format!("{file} is a target model: {}", model.title)))?;
     for file in &model.files[1..] {
         writeln!(out, "  on top of {file}")?;
     }

@@ -3,7 +3,8 @@
 //! [`numbered`] takes running numbers out of names, [`prints`] says what a method's code does whatever its names are, [`pair`]
 //! finds which of several numbered things is which, [`renumbering`]
 //! does so for two profiles, [`methods`] and [`contexts`] join them, [`mod@diff`] and
-//! [`mod@overlap`] are what can be said then. [`budget`] compares a profile with limits.
+//! [`mod@overlap`] are what can be said then. [`budget`] compares a profile with limits. [`metric`] and [`mod@similar`] find what
+//! somebody means.
 #![forbid(unsafe_code)]
 
 pub mod budget;
@@ -16,3 +17,4 @@ pub mod overlap;
 pub mod pair;
 pub mod prints;
 pub mod renumbering;
+pub mod similar;

@@ -6,11 +6,23 @@ use thiserror::Error;
 /// No metric, or several, are called so.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("{}", if self.several { format!("{} may be any of {}", self.name, self.names.join(", ")) }
-    else { format!("there is no metric {}; there are {}", self.name, self.names.join(", ")) })]
+    else { format!("there is no metric {}; there are {}{}", self.name, self.names.join(", "), self.way_out()) })]
 pub struct NoMetric {
     name: String,
     several: bool,
     names: Vec<String>,
+}
+
+impl NoMetric {
+    /// Several are.
+    pub fn is_ambiguous(&self) -> bool {
+        self.several
+    }
+
+    fn way_out(&self) -> &'static str {
+        let is_of_processor = |name: &String| name.starts_with("cycles");
+        if self.names.iter().any(is_of_processor) { "" } else { "; --target adds cycles" }
+    }
 }
 
 /// The position of the metric of that name. What stands in brackets may be left out from the end as long as one remains:
@@ -46,5 +58,8 @@ mod tests {
         let error = |name: &str| found(name).unwrap_err().to_string();
         assert_eq!(error("cycles[jop]"), "cycles[jop] may be any of cycles[jop,4k/16], cycles[jop rws=3,4k/16]");
         assert!(error("cycle").starts_with("there is no metric cycle; there are calls, bytecodes, "));
+        assert!(!error("cycle").contains("--target"));
+        let counted = find(all[..2].iter(), "cycles[jop]").unwrap_err();
+        assert_eq!(counted.to_string(), "there is no metric cycles[jop]; there are calls, bytecodes; --target adds cycles");
     }
 }

@@ -45,7 +45,7 @@ pub fn message(verdict: &Verdict<'_>, with_contexts: bool) -> String {
     let limit = verdict.limit;
     match &verdict.outcome {
         Outcome::Held { value, .. } => format!("{} {}: {} holds", thousands(*value), number_name(limit), limit.text),
-        Outcome::Skipped(reason) => format!("skipped: {reason}"),
+        Outcome::Skipped(reason) => format!("{} skipped: {reason}", limit.text),
         Outcome::Wrong(reason) => format!("{} cannot be checked: {reason}", limit.text),
         Outcome::Exceeded { value, bound, baseline, responsible } => {
             let mut text = format!("{} {}", thousands(*value), number_name(limit));
@@ -110,11 +110,11 @@ pub fn github(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         let file = property(&report.budget_file);
         let title = property(&format!("cprof: {}", verdict.budget.method));
         let (line, column) = (verdict.at.line, verdict.at.column);
-        let text = data(&format!("{}: {}", verdict.budget.method, message(verdict, true)));
+        let text = data(&printable(&format!("{}: {}", verdict.budget.method, message(verdict, true))));
         writeln!(out, "::{command} file={file},line={line},col={column},title={title}::{text}")?;
     }
     for note in &report.notes {
-        writeln!(out, "::warning title=cprof::{}", data(note))?;
+        writeln!(out, "::warning title=cprof::{}", data(&printable(note)))?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::report::processor::{chosen_cache, model, model_has_changed, model_of_
 use crate::report::view::{Shape, View};
 use crate::style::Style;
 use crate::usage::{self, Usage};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use cprof_compare::budget::{self, Budget, Columns, Outcome, Verdict};
 use cprof_compare::metric::find;
 use cprof_profile::cache::CacheSpec;
@@ -61,7 +61,7 @@ fn budgets(args: &Check) -> Result<Vec<Budget>> {
     let file = args.budget.display();
     let bytes = target::read(&args.budget).with_context(|| format!("cannot read the budgets {file}"))?;
     let text = target::text(&file.to_string(), bytes)?;
-    budget::parse(&text).map_err(|e| anyhow::anyhow!("{file}:{}:{}: {}", e.at.line, e.at.column, e.reason))
+    budget::parse(&text).map_err(|e| anyhow!("{file}:{}:{}: {}", e.at.line, e.at.column, e.reason))
 }
 
 fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
@@ -160,7 +160,8 @@ fn measured(view: &View, checked: &Profile, budgets: &[Budget], args: &Check) ->
                     metrics.len() - 1
                 })
             }),
-            None => find(metrics.iter(), name).map_err(Into::into),
+            None if name == "cycles" => Err(anyhow!("the recording is for no processor; name one, as cycles[jop]")),
+            None => find(metrics.iter(), name).map_err(|e| anyhow!("{e}, and those of a processor, as cycles[jop]")),
         };
         let found = match found {
             // No limit's fault.
@@ -187,19 +188,22 @@ enum Wanted<'b> {
 }
 
 fn on_processor(view: &View, checked: &Profile, wanted: Wanted<'_>, args: &Check) -> Result<OnProcessor> {
-    let (model, cache, how) = match wanted {
+    let (name, model, cache, how) = match wanted {
         Wanted::Named(processor) => {
             let (name, cache) = match processor.split_once(',') {
                 Some((name, cache)) => (name, Some(cache.parse::<CacheSpec>()?)),
                 None => (processor, None),
             };
             let (name, how) = settings(name.trim(), &args.how)?;
-            (model(name, &how.set)?, cache, how)
+            (name, model(name, &how.set)?, cache, how)
         }
-        Wanted::Recorded => (model_of_recording(&checked.run, &args.how.set)?, None, args.how.clone()),
+        Wanted::Recorded => {
+            let run = &checked.run;
+            (&*run.target, model_of_recording(run, &args.how.set)?, None, args.how.clone())
+        }
     };
     output::spares(&args.out, &model.paths)?;
-    let cache = cache.unwrap_or_else(|| chosen_cache(checked, &model));
+    let cache = cache.unwrap_or_else(|| chosen_cache(checked, name, &model));
     let mut on = evaluated(view.counted(), &model, cache, &how)?;
     if let Wanted::Recorded = wanted {
         on.notes.extend(model_has_changed(&checked.run, |name| format!("a limit on cycles[{name}]")));

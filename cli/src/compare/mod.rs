@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::report::view::{Shape, View};
 use anyhow::{Context, Result};
 use cprof_compare::diff::{Comparison, Pair};
-use cprof_compare::metric::find;
+use cprof_compare::metric::{NoMetric, find};
 use cprof_profile::metrics::{Metric, Sheet};
 use cprof_profile::target::ModelFile;
 use std::path::Path;
@@ -59,7 +59,12 @@ impl Loaded {
     /// The metric that `--metric` names; of all that both profiles have.
     fn named<'a>(&self, comparison: &Comparison<'a>, name: &str) -> Result<Pair<'a>> {
         let pairs = comparison.metrics();
-        let at = find(pairs.iter().map(|p| p.before), name).with_context(|| {
+        let found = find(pairs.iter().map(|p| p.before), name);
+        let is_ambiguous = found.as_ref().is_err_and(NoMetric::is_ambiguous);
+        let at = found.with_context(|| {
+            if is_ambiguous {
+                return format!("--metric {name}");
+            }
             let only = comparison.other_metrics();
             let [before, after] = &self.views;
             let missing = |names: &[&str], view: &View| match names {

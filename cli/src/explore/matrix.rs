@@ -1,11 +1,14 @@
 //! Which configurations are compared: a matrix, all of whose combinations are.
 
 use super::settings;
-use crate::report::processor::{chosen_cache, model};
+use crate::output;
+use crate::report::processor::{chosen_cache, recorded_model, with};
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
-use cprof_profile::model::Profile;
-use cprof_profile::target::{self, Library, Place, TargetError};
+use cprof_profile::cycles::Outcomes;
+use cprof_profile::model::{Profile, RunFacts};
+use cprof_profile::names::thousands;
+use cprof_profile::target::{self, Library, Model, Place, TargetError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -29,7 +32,10 @@ pub struct Matrix {
 /// A processor with its cache and parameters.
 #[derive(Clone)]
 pub struct Configuration {
+    /// What it is called.
     pub target: String,
+    /// It is the one that was recorded for, whatever is in the file of that name now.
+    pub is_recorded: bool,
     pub cache: CacheSpec,
     pub set: Vec<(String, i64)>,
 }
@@ -38,12 +44,19 @@ impl Configuration {
     pub fn name(&self) -> String {
         format!("{}, {}{}", self.target, self.cache, settings(self.set.iter().map(|(name, value)| (name, value))))
     }
+
+    /// Its model, for a recording.
+    pub fn model(&self, run: &RunFacts) -> Result<Model> {
+        let model = if self.is_recorded { recorded_model(run)? } else { Library.load(&self.target)? };
+        with(model, &self.set)
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    targets: Vec<Spanned<String>>,
+    /// None: that of the recording.
+    targets: Option<Vec<Spanned<String>>>,
     /// None: those that were simulated, ideal and none.
     caches: Option<Vec<Spanned<String>>>,
     #[serde(default)]
@@ -54,24 +67,34 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Base {
-    target: Spanned<String>,
+    /// As above.
+    target: Option<Spanned<String>>,
     cache: Option<Spanned<String>>,
     #[serde(default)]
     set: BTreeMap<Spanned<String>, i64>,
 }
 
-/// Reads a matrix, the default one for none, for a profile.
+/// Reads a matrix for a profile. Without one, it is the default one, with the processor of the recording before the others.
 pub fn read(path: Option<&Path>, profile: &Profile) -> Result<Matrix> {
-    let name = path.map_or_else(|| "the default matrix".to_owned(), |path| path.display().to_string());
-    let text = match path {
-        Some(path) => {
-            let bytes = target::read(path).with_context(|| format!("cannot read the matrix {name}"))?;
-            target::text(&name, bytes)?
+    let Some(path) = path else {
+        let mut matrix = parse("the default matrix", DEFAULT, profile)?;
+        let recorded = &*profile.run.target;
+        if !recorded.is_empty() && matrix.configurations.iter().all(|c| c.target != recorded) {
+            match parse("the recording's processor", "", profile) {
+                Ok(own) => matrix.configurations.splice(..0, own.configurations).for_each(drop),
+                Err(e) => output::tell(format_args!("the processor {recorded} of the recording is left out: {e:#}")),
+            }
         }
-        None => DEFAULT.to_owned(),
+        return Ok(matrix);
     };
-    let file: File = toml::from_str(&text).map_err(|e| TargetError::of_toml(&name, &text, &e))?;
-    Source { name: &name, text: &text }.matrix(file, profile)
+    let name = path.display().to_string();
+    let bytes = target::read(path).with_context(|| format!("cannot read the matrix {name}"))?;
+    parse(&name, &target::text(&name, bytes)?, profile)
+}
+
+fn parse(name: &str, text: &str, profile: &Profile) -> Result<Matrix> {
+    let file: File = toml::from_str(text).map_err(|e| TargetError::of_toml(name, text, &e))?;
+    Source { name, text }.matrix(file, profile)
 }
 
 /// Knows where things stand in the file.
@@ -86,36 +109,62 @@ impl Source<'_> {
         TargetError { place: Some(Place::behind(self.name, &self.text[..what.span().start])), message: e.to_string() }
     }
 
-    fn cache(&self, text: &Spanned<String>) -> Result<CacheSpec, TargetError> {
-        text.get_ref().parse().map_err(|e| self.wrong(text, e))
+    /// A cache whose misses the recording knows.
+    fn cache(&self, text: &Spanned<String>, profile: &Profile) -> Result<CacheSpec, TargetError> {
+        let cache = text.get_ref().parse().map_err(|e| self.wrong(text, e))?;
+        Outcomes::of(profile, cache).map_err(|e| self.wrong(text, e))?;
+        Ok(cache)
     }
 
-    /// That there is such a processor, and that it has these parameters.
-    fn check<'a>(
+    /// A processor, the recording's for none: what it is called, and that it has these parameters.
+    fn target<'a>(
         &self,
-        target: &Spanned<String>,
+        target: Option<&Spanned<String>>,
         mut parameters: impl Iterator<Item = &'a Spanned<String>>,
-    ) -> Result<(), TargetError> {
-        let model = Library.load(target.get_ref()).map_err(|e| self.wrong(target, e))?;
-        parameters.try_for_each(|name| model.has(name.get_ref()).map_err(|e| self.wrong(name, e)))
+        run: &RunFacts,
+    ) -> Result<String> {
+        let model = match target {
+            Some(target) => Library.load(target.get_ref()).map_err(|e| self.wrong(target, e))?,
+            None if run.target.is_empty() => {
+                bail!("{} names no processor, and the recording is for none; give it one, as targets = [\"jop\"]", self.name)
+            }
+            None => {
+                recorded_model(run).with_context(|| format!("{} takes the recording's processor, {}", self.name, run.target))?
+            }
+        };
+        parameters.try_for_each(|name| model.has(name.get_ref()).map_err(|e| self.wrong(name, e)))?;
+        Ok(target.map_or(&run.target, |target| target.get_ref()).clone())
     }
 
     /// All combinations, and the base.
     fn matrix(&self, file: File, profile: &Profile) -> Result<Matrix> {
         let caches: Vec<CacheSpec> = match &file.caches {
-            Some(caches) => caches.iter().map(|cache| self.cache(cache)).collect::<Result<_, _>>()?,
+            Some(caches) => caches.iter().map(|cache| self.cache(cache, profile)).collect::<Result<_, _>>()?,
             None => profile.caches.iter().copied().chain([CacheSpec::IDEAL, CacheSpec::NONE]).collect(),
         };
+        // None of its own: that of the recording.
+        let targets: Vec<Option<&Spanned<String>>> =
+            file.targets.as_ref().map_or_else(|| vec![None], |targets| targets.iter().map(Some).collect());
         // Counted before there is memory taken for them.
-        let mut count = file.targets.len().saturating_mul(caches.len());
+        let mut count = targets.len().saturating_mul(caches.len());
         for (name, values) in &file.set {
             if values.is_empty() {
                 bail!(self.wrong(name, format!("{} has no values; give it some, or leave it out", name.get_ref())));
             }
             count = count.saturating_mul(values.len());
         }
-        if count == 0 || count > MOST {
-            bail!("{} has {count} configurations; it must have at least one and at most {MOST}", self.name);
+        for (name, is_empty) in [("targets", targets.is_empty()), ("caches", caches.is_empty())] {
+            if is_empty {
+                bail!("{}: {name} is empty; give it some, or leave it out", self.name);
+            }
+        }
+        if count > MOST {
+            bail!(
+                "{} has {} configurations, more than the {} that are taken",
+                self.name,
+                thousands(count as u64),
+                thousands(MOST as u64)
+            );
         }
         let mut sets: Vec<Vec<(String, i64)>> = vec![Vec::new()];
         for (name, values) in &file.set {
@@ -123,14 +172,11 @@ impl Source<'_> {
             sets = sets.iter().flat_map(|set| values.iter().map(move |&v| with(set, v))).collect();
         }
         let mut configurations = Vec::new();
-        for target in &file.targets {
-            self.check(target, file.set.keys())?;
+        for named in targets {
+            let (target, is_recorded) = (self.target(named, file.set.keys(), &profile.run)?, named.is_none());
             for &cache in &caches {
-                configurations.extend(sets.iter().map(|set| Configuration {
-                    target: target.get_ref().clone(),
-                    cache,
-                    set: set.clone(),
-                }));
+                let with = |set: &Vec<_>| Configuration { target: target.clone(), is_recorded, cache, set: set.clone() };
+                configurations.extend(sets.iter().map(with));
             }
         }
         let base = file.base.map(|base| self.base(base, profile)).transpose()?;
@@ -139,13 +185,13 @@ impl Source<'_> {
 
     /// Without a cache, with the one that reports choose.
     fn base(&self, base: Base, profile: &Profile) -> Result<Configuration> {
-        self.check(&base.target, base.set.keys())?;
-        let set: Vec<_> = base.set.into_iter().map(|(name, value)| (name.into_inner(), value)).collect();
-        let target = base.target.into_inner();
-        let cache = match &base.cache {
-            Some(text) => self.cache(text)?,
-            None => chosen_cache(profile, &model(&target, &set)?),
+        let target = self.target(base.target.as_ref(), base.set.keys(), &profile.run)?;
+        let set = base.set.into_iter().map(|(name, value)| (name.into_inner(), value)).collect();
+        let mut base_of = Configuration { target, is_recorded: base.target.is_none(), cache: CacheSpec::IDEAL, set };
+        base_of.cache = match &base.cache {
+            Some(text) => self.cache(text, profile)?,
+            None => chosen_cache(profile, &base_of.target, &base_of.model(&profile.run)?),
         };
-        Ok(Configuration { target, cache, set })
+        Ok(base_of)
     }
 }

@@ -1,7 +1,9 @@
 //! What the user chooses of a profile: threads and roots.
 
 use crate::output;
+use crate::style::printable;
 use anyhow::{Result, bail};
+use cprof_compare::similar::{Kinds, similar};
 use cprof_profile::model::Profile;
 use cprof_profile::names::{Pattern, few, numbers_starred};
 use cprof_profile::tree::{Symbol, Symbols};
@@ -49,18 +51,7 @@ pub fn choose_roots(root: &str, symbols: &Symbols, file: &str) -> Result<Vec<boo
     let fits = |s: &Symbol| pattern.matches_method(&s.class, &s.method, &s.descriptor);
     let chosen: Vec<bool> = symbols.list.iter().map(fits).collect();
     if !chosen.contains(&true) {
-        let name = root.split('(').next().unwrap_or(root);
-        let method = name.rsplit('.').next().unwrap_or(name);
-        let mut similar: Vec<String> =
-            symbols.list.iter().filter(|s| s.method == method).map(|s| format!("{}.{}", s.class, s.method)).collect();
-        similar.sort();
-        similar.dedup();
-        let hint = if similar.is_empty() {
-            "give it as Class.method, the class with its package".to_owned()
-        } else {
-            format!("methods of that name: {}", few(&similar, NAMED))
-        };
-        bail!("{file} has no calls of {root}; {hint}");
+        bail!("{file} has no calls of {root}; {}", printable(&similar(&symbols.list, root, Kinds::Methods)));
     }
     Ok(chosen)
 }

@@ -3,7 +3,7 @@
 use super::view::{Evaluated, share};
 use crate::args::OnTarget;
 use crate::usage::Usage;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{Metrics, NotSimulated, Outcomes, evaluate};
 use cprof_profile::measure::Measures;
@@ -24,16 +24,22 @@ pub fn model_of_option(name: &str, set: &[(String, i64)]) -> Result<Model> {
 
 /// The model that a recording names, with the parameters that the options set.
 pub fn model_of_recording(run: &RunFacts, set: &[(String, i64)]) -> Result<Model> {
+    let way_out =
+        || format!("the recording names the processor {}; --target chooses another, --target bytecodes none", run.target);
+    with_options(recorded_model(run).with_context(way_out)?, set)
+}
+
+/// The model that a recording names.
+pub fn recorded_model(run: &RunFacts) -> Result<Model> {
     let name = &*run.target;
-    let way_out = || format!("the recording names the processor {name}; --target chooses another, --target bytecodes none");
     if !run.model.is_empty() {
-        return with_options(Library.recorded(name, &run.model).with_context(way_out)?, set);
+        return Ok(Library.recorded(name, &run.model)?);
     }
     // Whoever sent the profile chose the name: a pipe would be waited for.
     if Library.is_file(name) && fs::metadata(name).is_ok_and(|named| !named.is_file()) {
-        return Err(anyhow!("{name} is no file")).with_context(way_out);
+        bail!("{name} is no file");
     }
-    with_options(Library.load(name).with_context(way_out)?, set)
+    Ok(Library.load(name)?)
 }
 
 /// That the model of a recording is no longer what it was, for who expects its file to be read; `way_out` says how it is.
@@ -57,7 +63,8 @@ pub fn model(name: &str, set: &[(String, i64)]) -> Result<Model> {
     with(Library.load(name)?, set)
 }
 
-fn with(mut model: Model, set: &[(String, i64)]) -> Result<Model> {
+/// A model with other values for its parameters.
+pub fn with(mut model: Model, set: &[(String, i64)]) -> Result<Model> {
     let mut names = HashSet::new();
     if let Some((twice, _)) = set.iter().find(|(parameter, _)| !names.insert(parameter)) {
         bail!(Usage(format!("--set gives {twice} a value more than once; give it one")));
@@ -78,10 +85,7 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
         Some(name) => model_of_option(name, &args.how.set),
         None => model_of_recording(&profile.run, &args.how.set),
     }?;
-    let own = chosen_cache(profile, &model);
-    // Who recorded for a processor with other caches than its own wants to see those.
-    let simulated = profile.caches.first().filter(|_| args.target.is_none() && Outcomes::of(profile, own).is_err());
-    let cache = args.cache.or(simulated.copied()).unwrap_or(own);
+    let cache = args.cache.unwrap_or_else(|| chosen_cache(profile, name, &model));
     let options = args.how.options(cache);
     let evaluation = evaluate(profile, measures, natives, &model, &options).map_err(|e| hint(e.into(), profile, name))?;
     measures.processor = evaluation.nodes;
@@ -92,14 +96,16 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
     Ok(Some(Evaluated { model, cache, notes, options }))
 }
 
-/// The model's own cache, if it was simulated in any scope; where none was, because the recording was to be with one like
-/// `ideal`, that.
-pub fn chosen_cache(profile: &Profile, model: &Model) -> CacheSpec {
+/// The cache of the model that is named so, for a recording: its own, if it was simulated in any scope; where none was, because
+/// the recording was to be with one like `ideal`, that. Who recorded for it with other caches wants to see the first of those.
+pub fn chosen_cache(profile: &Profile, name: &str, model: &Model) -> CacheSpec {
     let wanted = model.cache();
     let same = |c: &&CacheSpec| (c.kind, c.size, c.blocks) == (wanted.kind, wanted.size, wanted.blocks);
     let own = profile.caches.iter().find(|c| **c == wanted).or_else(|| profile.caches.iter().find(same)).copied();
     let fixed = || profile.run.fixed_cache().filter(|_| profile.caches.is_empty());
-    own.or_else(fixed).unwrap_or(wanted)
+    let own = own.or_else(fixed).unwrap_or(wanted);
+    let simulated = profile.caches.first().filter(|_| name == profile.run.target && Outcomes::of(profile, own).is_err());
+    simulated.copied().unwrap_or(own)
 }
 
 /// Says which model wanted the cache.

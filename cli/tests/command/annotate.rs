@@ -129,7 +129,7 @@ fn errors_say_what_was_meant() {
         ("demo.Main.wrok", "no class or method demo.Main.wrok; methods of that class that ran: main, work"),
         ("demo.Mian", "similar names: demo.Main"),
         ("Main.work", "similar names: demo.Main.work"),
-        ("zzz", "give it as Class or Class.method"),
+        ("zzz", "give classes with their packages"),
         ("java.lang.Thread.yield", "is native: it has no bytecode"),
     ] {
         let message = file.fails("annotate", &[what]);

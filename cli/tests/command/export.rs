@@ -134,9 +134,8 @@ fn errors_say_what_there_is() {
     let profile = Profile::new();
     let message = profile.fails(&["--format", "pprof", "-o", "x", "--metric", "cycles"]);
     assert!(
-        message.contains(
-            "it.cprof: there is no metric cycles; there are calls, exceptional_exits, bytecodes (--target adds cycles)"
-        ),
+        message
+            .contains("it.cprof: there is no metric cycles; there are calls, exceptional_exits, bytecodes; --target adds cycles"),
         "{message}"
     );
     let message = profile.fails(&["--format", "json", "-o", "/nowhere/x"]);

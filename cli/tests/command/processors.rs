@@ -71,7 +71,14 @@ fn the_processor_of_the_recording_is_shown_unless_another_is_named() {
     // Its own cache was not simulated, another was.
     let other = Profile::recorded_for("other", "jop", &["1k/4"]);
     assert_eq!(prints(&["report", other.path()]), prints(&["report", other.path(), "--target", "jop", "--cache", "1k/4"]));
-    assert!(fails(&["report", other.path(), "--target", "jop"]).contains("4k/16 was not simulated"));
+    assert_eq!(prints(&["report", other.path()]), prints(&["report", other.path(), "--target", "jop"]));
+    assert!(fails(&["report", other.path(), "--target", "jop-2014"]).contains(" was not simulated"));
+    let budget = other.0.with_extension("toml");
+    for metric in ["cycles", "cycles[jop]"] {
+        std::fs::write(&budget, format!("[[budget]]\nmethod = \"*\"\nlimits = [\"{metric} >= 1\"]\n")).unwrap();
+        prints(&["check", other.path(), "--budget", budget.to_str().unwrap()]);
+    }
+    std::fs::remove_file(&budget).unwrap();
     let gone = Profile::recorded_for("gone", "./gone.toml", &["1k/4"]);
     let error = fails(&["report", gone.path()]);
     assert!(error.contains("gone.toml") && error.contains("--target bytecodes"), "{error}");
@@ -122,6 +129,20 @@ fn a_model_of_ones_own_is_shown_as_it_was_recorded() {
     std::fs::write(&budget, limits).unwrap();
     let (success, out, err) = cprof(&["check", one.path(), "--budget", budget.to_str().unwrap()]);
     assert!(success && out.contains("has changed"), "{out}{err}");
+    // Designs are compared with it, too, whether its file is there or not.
+    let row = format!("{named},4k/16,,{kept},");
+    let rows = prints(&["explore", one.path(), "--format", "csv"]);
+    assert!(rows.lines().nth(1).unwrap().starts_with(&row) && rows.contains("\njop-combined,none,"), "{rows}");
+    assert!(prints(&["explore", one.path()]).contains("mine.toml has changed"));
+    std::fs::remove_file(&file).unwrap();
+    let matrix = directory.join("matrix.toml");
+    std::fs::write(&matrix, "[set]\nrws = [1, 2]\n[base]\nset = { rws = 2 }\n").unwrap();
+    let rows = prints(&["explore", one.path(), "--matrix", matrix.to_str().unwrap(), "--format", "csv"]);
+    assert!(rows.contains(&format!("{named},4k/16,rws=1,{kept},")) && rows.contains(",0.000000,"), "{rows}");
+    assert_eq!(rows.lines().count(), 1 + 3 * 2);
+    let on_none = Profile::new("kept-none");
+    let refused = fails(&["explore", on_none.path(), "--matrix", matrix.to_str().unwrap()]);
+    assert!(refused.contains("matrix.toml names no processor, and the recording is for none"), "{refused}");
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
@@ -240,6 +261,15 @@ fn explore() {
         std::fs::write(&matrix, text).unwrap();
         let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);
         assert!(refused.contains(&format!("{}:{wrong}", matrix.display())), "{refused}");
+    }
+    for (text, wrong) in [
+        ("[set]\nrws = [-1]", "rws is -1, and must be at least 0"),
+        ("targets = []", "targets is empty; give it some, or leave it out"),
+        ("caches = []", "caches is empty; give it some, or leave it out"),
+    ] {
+        std::fs::write(&matrix, text.replacen("[set]", "targets = [\"jop\"]\n[set]", 1)).unwrap();
+        let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);
+        assert!(refused.contains(wrong), "{refused}");
     }
     // Parameters by which something is divided, and the clock, have values that are never tried.
     let mine = profile.0.with_extension("mine.toml");

@@ -119,7 +119,7 @@ fn a_root_restricts_rows_and_totals() {
     assert_eq!((&report["totals"]["calls"], &report["totals"]["contexts"]), (&4.into(), &1.into()));
     let (code, message) = fails(&["report", profile.0.to_str().unwrap(), "--root", "Main.work"]);
     assert_eq!(code, 1);
-    assert!(message.contains("no calls of Main.work; methods of that name: demo.Main.work"), "{message}");
+    assert!(message.contains("no calls of Main.work; similar names: demo.Main.work"), "{message}");
     for part in [["--thread", "worker"], ["--root", "demo.Main.work"]] {
         let (code, message) = fails(&[&["report", profile.0.to_str().unwrap(), "--coverage"], &part[..]].concat());
         assert!(code == 2 && message.contains("cannot be used with"), "{message}");

@@ -86,7 +86,10 @@ fn what_cannot_be_done_is_said() {
         String::from_utf8(output.stderr).unwrap()
     };
     let metric = fails(&["flamegraph", "demo.cprof", "-o", "out", "--metric", "seconds"]);
-    assert_eq!(metric, "cprof: demo.cprof: there is no metric seconds; there are calls, exceptional_exits, bytecodes\n");
+    assert_eq!(
+        metric,
+        "cprof: demo.cprof: there is no metric seconds; there are calls, exceptional_exits, bytecodes; --target adds cycles\n"
+    );
     for command in ["flamegraph", "html"] {
         assert!(fails(&[command, "damaged.cprof", "-o", "out"]).contains("damaged.cprof"));
         assert!(fails(&[command, "demo.cprof", "--diff", "damaged.cprof", "-o", "out"]).contains("damaged.cprof"));

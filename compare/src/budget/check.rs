@@ -2,6 +2,7 @@
 
 use super::{Bound, Budget, Limit, Order, Place, Scope};
 use crate::diff::Comparison;
+use crate::similar::{Kinds, similar};
 use cprof_profile::metrics::{Metric, Sheet};
 use cprof_profile::names::{Pattern, parameters};
 use cprof_profile::tree::{Symbol, Symbols, What};
@@ -118,6 +119,10 @@ fn outcome(
     extent: &Extent,
     base: Option<&(&Checked<'_>, Extent)>,
 ) -> Outcome {
+    // First: that a method may be missing is no leave for a metric that there is not.
+    let Some(value) = profile.value(extent, limit) else {
+        return Outcome::Wrong(profile.no_metric(limit, "the profile"));
+    };
     if !extent.of.contains(&true) {
         let gap = profile.sheet.profile.gaps.iter().find(|gap| gap.is_named_by(&budget.pattern));
         let reason = match gap {
@@ -130,12 +135,12 @@ fn outcome(
         return match budget.optional && !is_meant {
             true => Outcome::Skipped(reason),
             false if gap.is_some() => Outcome::Wrong(reason),
-            false => Outcome::Wrong(format!("{reason}; optional = true allows that")),
+            false => {
+                let similar = similar(&profile.sheet.symbols.list, &budget.method, Kinds::Methods);
+                Outcome::Wrong(format!("{reason}; {similar}. optional = true allows it to be missing"))
+            }
         };
     }
-    let Some(value) = profile.value(extent, limit) else {
-        return Outcome::Wrong(profile.no_metric(limit, "the profile"));
-    };
     let mut before = None;
     if let Some((base, extent)) = base {
         let called = extent.of.contains(&true);

@@ -73,6 +73,9 @@ impl Limit {
             }
         }
         let end = metric_end(rest);
+        if rest[..end].contains('[') && !rest[..end].ends_with(']') {
+            return fail(format!("{rest:?} has a [ without its ]"));
+        }
         // cycles[jop, 4k/16] is written without the space elsewhere.
         let metric = rest[..end].replace(", ", ",");
         if metric.is_empty() {

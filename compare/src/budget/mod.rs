@@ -67,7 +67,7 @@ pub fn parse(text: &str) -> Result<Vec<Budget>, BudgetError> {
     let fail = |at: usize, reason: String| BudgetError { at: place(text, at), reason };
     let file: File = toml::from_str(text).map_err(|e| {
         let at = e.span().map_or(text.len(), |span| span.start);
-        fail(at, e.message().trim_end().to_owned())
+        fail(at, target::in_words(&e))
     })?;
     if file.budget.is_empty() {
         return Err(fail(0, "it has no [[budget]]: nothing would be checked".to_owned()));
@@ -139,7 +139,15 @@ optional = true
             ),
             ("[[budget]]\nmethod = \"a\"\nlimits = [\"calls == 1\", \"é calls\"]", "line 3, column 25: limit \"é calls\": "),
             ("[[budget]]\nmethod = \"a\"\nlimit = [\"calls == 1\"]", "line 3, column 1: unknown field `limit`"),
-            ("[[budget]]\nmethod = 3", "line 2, column 10: invalid type: integer"),
+            ("[[budget]]\nmethod = 3", "line 2, column 10: a text in quotes is expected, not integer `3`"),
+            (
+                "[budget]\nmethod = \"a\"",
+                "line 1, column 1: a list of tables, with two brackets around its name, as [[budget]], is expected",
+            ),
+            (
+                "[[budget]]\nmethod = \"a\"\nlimits = \"calls == 3\"",
+                "line 3, column 10: a list in brackets is expected, not string",
+            ),
             ("[[budget]\n", "line 1, column "),
             ("[[budget]]\nmethod = \"a\"", "line 1, column 1: missing field `limits`"),
         ] {

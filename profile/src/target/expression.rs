@@ -250,9 +250,11 @@ impl Parser<'_> {
         }
         self.at += word.len();
         if c.is_ascii_digit() {
-            return match word.parse() {
-                Ok(number) => Ok(Node::Number(number)),
-                Err(_) => error(at, format!("{word} is not a whole number of at most 64 bits")),
+            // Between digits, as everywhere in TOML.
+            let parted = word.split('_').all(|digits| !digits.is_empty());
+            return match word.replace('_', "").parse() {
+                Ok(number) if parted => Ok(Node::Number(number)),
+                _ => error(at, format!("{word} is not a whole number of at most 64 bits")),
             };
         }
         if self.peek() != Some('(') {

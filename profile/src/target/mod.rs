@@ -216,6 +216,29 @@ impl TargetError {
     /// What is wrong with the text of a file as TOML, or as what it should be a description of.
     pub fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> TargetError {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or(text);
-        TargetError { place: Some(Place::behind(file, before)), message: error.message().trim_end().to_owned() }
+        TargetError { place: Some(Place::behind(file, before)), message: in_words(error) }
     }
+}
+
+/// What the TOML library says of a file, for who knows TOML and not what it is read with.
+pub fn in_words(error: &toml::de::Error) -> String {
+    let message = error.message().trim_end();
+    let Some((found, wanted)) = message.strip_prefix("invalid type: ").and_then(|types| types.rsplit_once(", expected ")) else {
+        return message.to_owned();
+    };
+    let found = match found {
+        "map" => "a table",
+        "sequence" => "a list",
+        found => found,
+    };
+    let wanted = match wanted {
+        "a sequence" if found == "a table" => "a list of tables, with two brackets around its name, as [[budget]],",
+        "a sequence" => "a list in brackets",
+        "a string" => "a text in quotes",
+        "a boolean" => "true or false",
+        "i64" => "a whole number",
+        wanted if wanted == "a map" || wanted.starts_with("struct ") => "a table",
+        wanted => wanted,
+    };
+    format!("{wanted} is expected, not {found}")
 }

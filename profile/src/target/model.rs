@@ -152,10 +152,14 @@ impl Model {
         }
         self.word_bytes = source.word_bytes.unwrap_or(self.word_bytes);
         for (name, mut parameter) in source.parameters {
-            if parameter.about.is_empty()
-                && let Some(base) = self.parameters.get(&name)
-            {
-                parameter.about.clone_from(&base.about);
+            if let Some(base) = self.parameters.get(&name) {
+                parameter.min = parameter.min.or(base.min);
+                if parameter.about.is_empty() {
+                    parameter.about.clone_from(&base.about);
+                }
+            }
+            if let Some(min) = parameter.min.filter(|&min| parameter.value < min) {
+                return at(&parameter.place, below(&name, parameter.value, min));
             }
             parameter.source = named(&parameter.source);
             self.parameters.insert(name, parameter);
@@ -239,7 +243,7 @@ impl Model {
         self.bytecodes = bytecodes;
         [None, Some(1), Some(self.most_words())].into_iter().try_for_each(|miss| self.try_calls(miss))?;
         if let Some(clock) = self.parameters.get("clock_mhz").filter(|p| p.value < 1) {
-            return at(&clock.place, format!("clock_mhz is {}, and must be above 0", clock.value));
+            return at(&clock.place, below("clock_mhz", clock.value, 1));
         }
         Ok(())
     }
@@ -306,10 +310,11 @@ impl Model {
     /// Sets parameters. Costs need have values only with all of them.
     ///
     /// # Errors
-    /// There is no such parameter, or a cost has no value with them.
+    /// There is no such parameter, a value is below its least, or a cost has no value with them.
     pub fn set<'n>(&mut self, values: impl IntoIterator<Item = (&'n str, i64)>) -> Result<(), TargetError> {
         for (name, value) in values {
             match self.parameters.get_mut(name) {
+                Some(Parameter { min: Some(min), .. }) if value < *min => return Err(TargetError::new(below(name, value, *min))),
                 Some(parameter) => parameter.value = value,
                 None => return Err(self.unknown(name)),
             }
@@ -345,6 +350,10 @@ impl Model {
     pub fn opcode(&self, opcode: u8) -> Cost {
         self.bytecodes[opcode as usize]
     }
+}
+
+fn below(parameter: &str, value: i64, min: i64) -> String {
+    format!("{parameter} is {value}, and must be at least {min}")
 }
 
 fn put(terms: &mut Terms, formula: Formula, what: &str) -> Result<(), TargetError> {

@@ -48,6 +48,8 @@ pub struct Source {
 pub struct Parameter {
     /// Its value unless set otherwise.
     pub value: i64,
+    /// The least value that makes sense; none: any does.
+    pub min: Option<i64>,
     /// What it is.
     pub about: String,
     /// Where its value comes from: in a file the short name, in a model the text; empty: it is not said.
@@ -251,7 +253,10 @@ pub fn read(file: &str, text: &str) -> Result<Source, TargetError> {
         match key.get_ref().as_ref() {
             "sources" => {}
             "base" => model.base = Some((reader.text("base", item)?, reader.place(item.span().start))),
-            "title" => model.title = Some(reader.text("title", item)?),
+            "title" => match reader.text("title", item)? {
+                title if title.is_empty() => return reader.error(item.span(), "title is empty; say what processor it is"),
+                title => model.title = Some(title),
+            },
             "accuracy" => model.accuracy = Some((reader.text("accuracy", item)?, reader.place(item.span().start))),
             "gaps" => read_gaps(&reader, item, &mut model)?,
             "word_bytes" => match reader.integer("word_bytes", item)? {
@@ -302,16 +307,17 @@ fn read_parameters(reader: &Reader, item: &Item, model: &mut Source) -> Result<(
                 .error(key.span(), "a parameter names its source itself, as rws = { value = 1, source = \"measured\" }");
         }
         let mut parameter =
-            Parameter { value: 0, about: String::new(), source: String::new(), place: reader.place(key.span().start) };
+            Parameter { value: 0, min: None, about: String::new(), source: String::new(), place: reader.place(key.span().start) };
         match item.get_ref() {
             DeValue::Table(table) => {
                 let mut value = None;
                 for (key, item) in table {
                     match key.get_ref().as_ref() {
                         "value" => value = Some(reader.integer(&name, item)?),
+                        "min" => parameter.min = Some(reader.integer("min", item)?),
                         "about" => parameter.about = reader.text("about", item)?,
                         "source" => parameter.source = source_name(reader, item, model)?,
-                        _ => return reader.unknown(key, "a parameter", &["value", "about", "source"]),
+                        _ => return reader.unknown(key, "a parameter", &["value", "min", "about", "source"]),
                     }
                 }
                 let Some(value) = value else { return reader.error(item.span(), format!("{name} has no value")) };
@@ -384,6 +390,9 @@ fn read_costs(
         let mut source = default_source.clone();
         let mut cost = item;
         if let DeValue::Table(entry) = item.get_ref() {
+            if entry.get("cost").is_none() {
+                return reader.error(item.span(), format!("{key_text} has no cost, as in {{ cost = 4, source = \"measured\" }}"));
+            }
             for (key, item) in entry {
                 match key.get_ref().as_ref() {
                     "cost" => cost = item,

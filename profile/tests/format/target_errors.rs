@@ -94,7 +94,17 @@ fn mistakes_have_a_place() {
         (
             "[invoke]",
             "[parameters]\nclock_mhz = { value = 0, source = \"s\" }\n[invoke]",
-            "m.toml:9:1: clock_mhz is 0, and must be above 0",
+            "m.toml:9:1: clock_mhz is 0, and must be at least 1",
+        ),
+        (
+            "[invoke]",
+            "[parameters]\nk = { value = -1, min = 0, source = \"s\" }\n[invoke]",
+            "m.toml:9:1: k is -1, and must be at least 0",
+        ),
+        (
+            "[invoke]",
+            "[parameters]\nk = { value = 1, min = \"0\", source = \"s\" }\n[invoke]",
+            "m.toml:9:24: min must be a whole",
         ),
         ("[invoke]", "[software]\nsource = \"s\"\ncost = 9\n[invoke]", "[software] needs cost and bytecodes"),
         ("title", "word_bytes = 0\ntitle", "word_bytes must be between 1 and 64"),

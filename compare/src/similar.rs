@@ -1,0 +1,96 @@
+//! Names like one that nothing is called.
+
+use cprof_profile::names::{few, parameters};
+use cprof_profile::tree::Symbol;
+
+/// So many methods of a class are named.
+const OF_CLASS: usize = 15;
+
+/// So many other names are.
+const SUGGESTIONS: usize = 5;
+
+/// Names less alike than this (Jaro-Winkler, 0 to 1) are no help.
+const ALIKE: f64 = 0.8;
+
+/// What may be suggested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kinds {
+    /// Methods.
+    Methods,
+    /// Methods and classes.
+    Both,
+}
+
+/// What may have been meant by `what`, a method or class that none of the list is called: the end of an error message.
+pub fn similar(list: &[Symbol], what: &str, kinds: Kinds) -> String {
+    let name = what.split('(').next().unwrap_or_default().replace('/', ".");
+    let sorted = |names: &mut dyn Iterator<Item = String>| {
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names.dedup();
+        names
+    };
+    let (class, method) = name.rsplit_once('.').unwrap_or(("", &name));
+    let of_class: Vec<&Symbol> = list.iter().filter(|s| s.class == class).collect();
+    if of_class.iter().any(|s| s.method == method) {
+        let others = of_class.iter().filter(|s| s.method == method);
+        let others = sorted(&mut others.map(|s| format!("{name}{}", parameters(&s.descriptor))));
+        return format!("others of that name ran: {}", few(&others, SUGGESTIONS));
+    }
+    if !of_class.is_empty() {
+        let methods = sorted(&mut of_class.iter().map(|s| s.method.clone()));
+        return format!("methods of that class that ran: {}", few(&methods, OF_CLASS));
+    }
+    // A name without its package fits best, then what is spelt alike.
+    let score = |full: &str| {
+        let tail = full.strip_suffix(&*name).is_some_and(|before| before.ends_with(['.', '$']));
+        let last = full.rsplit('.').next().unwrap_or(full);
+        if tail { 2.0 } else { strsim::jaro_winkler(last, method) }
+    };
+    let methods = list.iter().map(|s| format!("{}.{}", s.class, s.method));
+    let classes = list.iter().filter(|_| kinds == Kinds::Both).map(|s| s.class.clone());
+    let names = sorted(&mut methods.chain(classes));
+    let mut scored: Vec<(f64, &String)> = names.iter().map(|name| (score(name), name)).filter(|s| s.0 > ALIKE).collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    if scored.is_empty() {
+        return "give classes with their packages, as com.acme.Codec.encode; cprof report --top 0 lists all that ran".to_owned();
+    }
+    let names: Vec<&String> = scored.iter().take(SUGGESTIONS).map(|s| s.1).collect();
+    format!("similar names: {}", few(&names, SUGGESTIONS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_meant() {
+        let symbol = |class: &str, method: &str, descriptor: &str| Symbol {
+            class: class.to_owned(),
+            method: method.to_owned(),
+            descriptor: descriptor.to_owned(),
+            native: false,
+        };
+        let list = [
+            symbol("com.acme.Codec", "encode", "([B)V"),
+            symbol("com.acme.Codec", "encode", "(I)V"),
+            symbol("com.acme.Codec", "decode", "([B)V"),
+            symbol("com.acme.Main$Inner", "run", "()V"),
+        ];
+        let meant = |what| similar(&list, what, Kinds::Methods);
+        let (of_class, of_name) = ("methods of that class that ran: decode, encode", "others of that name ran: ");
+        assert_eq!(meant("com.acme.Codec.encoed"), of_class);
+        assert_eq!(meant("com/acme/Codec.encoed"), of_class);
+        assert_eq!(
+            meant("com.acme.Codec.encode()V"),
+            format!("{of_name}com.acme.Codec.encode(byte[]), com.acme.Codec.encode(int)")
+        );
+        assert_eq!(meant("Codec.encode"), "similar names: com.acme.Codec.encode");
+        assert_eq!(meant("Inner.run"), "similar names: com.acme.Main$Inner.run");
+        assert_eq!(meant("encode"), "similar names: com.acme.Codec.encode");
+        assert_eq!(meant("org.Other.encoed"), "similar names: com.acme.Codec.encode");
+        assert!(meant("zzz").starts_with("give classes with their packages"));
+        assert!(meant("com.acme.Codex").starts_with("give classes with their packages"));
+        assert_eq!(similar(&list, "com.acme.Codex", Kinds::Both), "similar names: com.acme.Codec");
+    }
+}
