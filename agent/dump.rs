@@ -6,7 +6,7 @@ use crate::jni::Jni;
 use crate::muted::Muted;
 use crate::stacks::Frames;
 use crate::stopped::Stopped;
-use crate::{Agent, contained, facts, faults, lock, memory, message, now_ms, refusals};
+use crate::{Agent, contained, facts, faults, lock, memory, message, now_ms, refusals, say};
 use cprof_profile::measure::measure;
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::{Pattern, counted, thousands};
@@ -96,7 +96,8 @@ impl Agent {
                     ),
                     None => "the recording is lost".to_owned(),
                 };
-                message(&format!("no profile was written: {error}; {left}"));
+                // To standard error, though it is not ours where cprof was attached: nobody asks any more.
+                say(&format!("no profile was written: {error}; {left}"));
             }
         }
         for late in refusals::late() {
@@ -121,7 +122,7 @@ impl Agent {
                 && !other.exists()
                 && let Ok(summary) = self.write_profile(jni, &other)
             {
-                message(&format!("{first}; it was written to {} instead", summary.path.display()));
+                say(&format!("{first}; it was written to {} instead", summary.path.display()));
                 return Ok(summary);
             }
         }

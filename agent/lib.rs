@@ -160,7 +160,7 @@ pub(crate) fn message(text: &str) {
 }
 
 /// Tells the user something on stderr.
-fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     // Nothing can be done when stderr is closed.
     let _ = writeln!(std::io::stderr(), "cprof: {text}");
 }

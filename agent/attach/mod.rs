@@ -82,8 +82,11 @@ unsafe fn run(vm: *mut JavaVM, command: Command, reply: &mut Reply) -> Result<()
     let agent = || Agent::get().ok_or("cprof is not attached to this JVM; attach it first");
     jni.in_frame(|| match command {
         Command::Attach(text) => session::begin(vm, jni, &text, reply),
-        Command::Detach(out) => {
+        Command::Detach { out, started_ms } => {
             let agent = agent()?;
+            if started_ms.is_some_and(|started| started != agent.started) {
+                return Err("what is counted now is another attach's, which it is left to".to_owned());
+            }
             session::end(agent, jni, out.as_deref(), reply)
         }
         Command::Snapshot(out) => {

@@ -14,8 +14,13 @@ use std::path::{Path, PathBuf};
 pub enum Command {
     /// Begin to count, with these options of [`cprof_profile::options`].
     Attach(String),
-    /// Write the profile and leave; `None`: to the file named when attaching.
-    Detach(Option<PathBuf>),
+    /// Write the profile and leave.
+    Detach {
+        /// Where to; `None`: to the file named when attaching.
+        out: Option<PathBuf>,
+        /// Only if counting began then, as the answer to an attach had it (`started_ms`).
+        started_ms: Option<u64>,
+    },
     /// Write what was counted so far.
     Snapshot(PathBuf),
     /// Say whether anything is counted, and where.
@@ -36,7 +41,7 @@ const COMMANDS: &str = "detach, snapshot and status";
 impl Request {
     /// Parses the text. Without `command=` it is an attach, and everything but `reply=` its options.
     pub fn parse(text: &str) -> Request {
-        let (mut command, mut reply, mut out) = (None, None, None);
+        let (mut command, mut reply, mut out, mut started_ms) = (None, None, None, None);
         let mut options = Vec::new();
         for option in text.split(',').filter(|option| !option.is_empty()) {
             match option.split_once('=') {
@@ -46,14 +51,18 @@ impl Request {
                     out = Some(PathBuf::from(path));
                     options.push(option);
                 }
+                Some(("started_ms", number)) if number.parse::<u64>().is_ok() => started_ms = number.parse().ok(),
                 _ => options.push(option),
             }
         }
         let others = options.iter().find(|option| !option.starts_with("out="));
         let command = match (command, others, out) {
+            (None | Some("snapshot" | "status"), ..) if started_ms.is_some() => {
+                Err("started_ms= belongs to command=detach".to_owned())
+            }
             (None, ..) => Ok(Command::Attach(options.join(","))),
             (Some(name), Some(other), _) => Err(format!("command={name} does not take {other}; it takes out= and reply=")),
-            (Some("detach"), None, out) => Ok(Command::Detach(out)),
+            (Some("detach"), None, out) => Ok(Command::Detach { out, started_ms }),
             (Some("snapshot"), None, Some(out)) => Ok(Command::Snapshot(out)),
             (Some("snapshot"), None, None) => Err("command=snapshot needs out=, the file to write".to_owned()),
             (Some("status"), None, None) => Ok(Command::Status),
@@ -101,8 +110,9 @@ mod tests {
         let attach = parse("jop,reply=/r,out=/o,sites=on");
         assert_eq!(attach.command, Ok(Command::Attach("jop,out=/o,sites=on".to_owned())));
         assert_eq!(attach.reply.as_deref(), Some(Path::new("/r")));
-        assert_eq!(parse("command=detach").command, Ok(Command::Detach(None)));
-        assert_eq!(parse("command=detach,out=/o,reply=/r").command, Ok(Command::Detach(Some("/o".into()))));
+        assert_eq!(parse("command=detach").command, Ok(Command::Detach { out: None, started_ms: None }));
+        let of_one = Command::Detach { out: Some("/o".into()), started_ms: Some(1234) };
+        assert_eq!(parse("command=detach,out=/o,reply=/r,started_ms=1234").command, Ok(of_one));
         assert_eq!(parse("command=snapshot,out=/o").command, Ok(Command::Snapshot("/o".into())));
         assert_eq!(parse("command=status").command, Ok(Command::Status));
     }
@@ -114,6 +124,8 @@ mod tests {
             ("command=snapshot", "out="),
             ("command=status,out=/o", "no out="),
             ("command=detach,sites=on", "does not take sites=on"),
+            ("command=detach,started_ms=x", "does not take started_ms=x"),
+            ("jop,started_ms=1", "belongs to command=detach"),
         ] {
             assert!(Request::parse(text).command.unwrap_err().contains(way), "{text}");
         }

@@ -7,7 +7,7 @@ use super::retransform::Watched;
 use super::{frames, leftovers, notices, retransform, runtime_classes, written};
 use crate::blackholes;
 use crate::caches::Caches;
-use crate::classes::{BLIND, Classes};
+use crate::classes::Classes;
 use crate::contexts::{Contexts, Slots};
 use crate::flags::{self, Switched};
 use crate::jni::Jni;
@@ -314,8 +314,10 @@ fn choose<'j>(agent: &Agent, jni: Jni<'j>, classes: &mut Watched<'j>, seen: &mut
                 continue;
             }
             let loader = jvmti.class_loader(class).map_err(|e| e.to_string())?;
-            if !loader.is_null() && !agent.classes.asks(jni, loader) {
-                agent.classes.not_covered(&name, BLIND);
+            if !loader.is_null()
+                && let Err(why) = agent.classes.asks(jni, loader)
+            {
+                agent.classes.not_covered(&name, why);
                 continue;
             }
             agent.classes.set_awaited(class, true);
@@ -355,6 +357,7 @@ fn describe_coverage(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), S
     for (name, reason) in agent.classes.gaps() {
         reply.put("not_covered", format!("{name}: {reason}"));
     }
+    reply.put("started_ms", agent.started);
     if let Some(directory) = &agent.directory {
         reply.put("recording", directory.path().display());
     }

@@ -21,6 +21,13 @@ thread_local! {
     static ASKING: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Why a class is not covered whose loader answered.
+const BLIND: &str = "its class loader does not find cprof's runtime class";
+/// Why one is not whose loader could not.
+const NO_ANSWER: &str = "its class loader had no stack or memory left to find cprof's runtime class";
+/// Why one is not that a loader defines in order to answer: it would be asked once more.
+const WHILE_ASKED: &str = "it was defined while a class loader was asked for cprof's runtime class";
+
 /// What the loaders answered.
 pub struct Sight {
     runtime: jclass,
@@ -60,21 +67,22 @@ impl Sight {
         lock(&self.answers).remove(&tag);
     }
 
-    /// Whether a loader, not the boot loader, finds the runtime class.
-    pub fn sees(&self, jvmti: Jvmti, jni: Jni, loader: jobject, tag: i64) -> bool {
+    /// That a loader, not the boot loader, finds the runtime class; otherwise why its class is not covered.
+    pub fn sees(&self, jvmti: Jvmti, jni: Jni, loader: jobject, tag: i64) -> Result<(), &'static str> {
+        let because = |answer: bool| if answer { Ok(()) } else { Err(BLIND) };
         if let Some(&answer) = lock(&self.answers).get(&tag) {
-            return answer;
+            return because(answer);
         }
-        // A loader that defines classes of its own in order to answer: they are not woven.
         if ASKING.replace(true) {
-            return false;
+            return Err(WHILE_ASKED);
         }
         let asking = Asking;
         faults::pass("ask loader");
         let muted = jvmti.current_thread().ok().and_then(|thread| Muted::thread(jni, thread, self.contexts, &self.arena));
-        let answer = jni.ask_static(self.runtime, c"seenBy", c"(Ljava/lang/ClassLoader;)Z", loader).unwrap_or(false);
+        let answer = jni.ask_static(self.runtime, c"seenBy", c"(Ljava/lang/ClassLoader;)Z", loader);
         drop((muted, asking));
+        let answer = answer.ok_or(NO_ANSWER)?;
         lock(&self.answers).insert(tag, answer);
-        answer
+        because(answer)
     }
 }

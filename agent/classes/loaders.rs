@@ -74,10 +74,10 @@ impl Loaders {
 }
 
 impl Classes {
-    /// Whether a loader finds the runtime class; asks it if nobody has.
-    pub fn asks(&self, jni: Jni, loader: jobject) -> bool {
+    /// That a loader finds the runtime class, or why its classes are not covered; asks it if nobody has.
+    pub fn asks(&self, jni: Jni, loader: jobject) -> Result<(), &'static str> {
         let (tag, _) = self.loaders.tag_and_name(self.jvmti, Some(jni), loader);
-        self.sight.as_ref().is_none_or(|sight| sight.sees(self.jvmti, jni, loader, tag))
+        self.sight.as_ref().map_or(Ok(()), |sight| sight.sees(self.jvmti, jni, loader, tag))
     }
 
     /// The VM has collected an object that had a tag.

@@ -41,9 +41,6 @@ const AWAITED_TAG: i64 = FIRST_CLASS_TAG - 1;
 /// begins.
 const ESSENTIAL: [&str; 3] = ["java/lang/Object", "java/lang/Thread", "java/lang/System"];
 
-/// Why the classes of some loaders are not covered in a running JVM.
-pub const BLIND: &str = "its class loader does not find cprof's runtime class";
-
 /// The number of a class in the class log.
 pub type EntryId = u32;
 
@@ -349,9 +346,9 @@ impl Classes {
         let (object, (tag, loader)) = (loader, self.loaders.tag_and_name(self.jvmti, jni, loader));
         if let (Some(sight), Some(jni)) = (&self.sight, jni)
             && tag != 0
-            && !sight.sees(self.jvmti, jni, object, tag)
+            && let Err(why) = sight.sees(self.jvmti, jni, object, tag)
         {
-            self.not_covered(&name, BLIND);
+            self.not_covered(&name, why);
             return (None, None);
         }
         if self.sight.is_some() && self.events.is_to_wait(&class, matches!(coming, Coming::Loaded)) {

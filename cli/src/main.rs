@@ -35,7 +35,12 @@ use std::process::ExitCode;
 use usage::Usage;
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    signals::outlive_full_files();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(said) => return tell_usage(&said),
+    };
+    let done = match cli.command {
         Command::Run(run) => launch::run(&run),
         Command::Explore(explore) => explore::explore(&explore).map(|()| ExitCode::SUCCESS),
         Command::Merge(merge) => merge::merge(&merge).map(|()| ExitCode::SUCCESS),
@@ -64,8 +69,21 @@ fn main() -> ExitCode {
         Err(e) => {
             // What is written to a file says so; standard output has no name.
             let bare = e.chain().len() == 1 && e.downcast_ref::<io::Error>().is_some();
-            output::tell(format_args!("{}{e:#}", if bare { "standard output cannot be written: " } else { "" }));
+            output::tell(format_args!("{}{e:#}", if bare { UNWRITABLE } else { "" }));
             if e.is::<Usage>() { ExitCode::from(usage::CODE) } else { ExitCode::FAILURE }
         }
+    }
+}
+
+const UNWRITABLE: &str = "standard output cannot be written: ";
+
+/// Help, the version, or what is wrong with the options.
+fn tell_usage(said: &clap::Error) -> ExitCode {
+    match said.print() {
+        Err(e) if !said.use_stderr() && e.kind() != io::ErrorKind::BrokenPipe => {
+            output::tell(format_args!("{UNWRITABLE}{e}"));
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::from(u8::try_from(said.exit_code()).unwrap_or(usage::CODE)),
     }
 }

@@ -1,9 +1,19 @@
 //! Which signals end this process, and when.
 
 use anyhow::{Context, Result};
+use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// Beyond the limit of its files (`ulimit -f`) a command says what it could not write, as where a disk is full, instead of being
+/// killed in the midst of it. (By a handler that nobody asks: programs that it runs do not inherit those.)
+pub fn outlive_full_files() {
+    for signal in heeded(&[SIGXFSZ]) {
+        // Without one, the command is killed as it was.
+        let _ = flag::register(signal, Arc::default());
+    }
+}
 
 /// From here on, the first of these signals does not end this process, which finishes what it has begun; the second does. Answers
 /// what becomes true with the first.

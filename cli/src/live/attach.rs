@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::hotspot::attach::{AttachError, check, load};
 use cprof_live::hotspot::exchange::Exchange;
 use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
-use cprof_live::hotspot::metaspace::Metaspace;
+use cprof_live::hotspot::metaspace::{Kind, Metaspace};
 use cprof_live::process::Process;
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::{dotted, few, thousands};
@@ -62,6 +62,9 @@ pub fn attach(args: &Attach) -> Result<()> {
             options.check()?;
         }
     }
+    // Before there is a directory in the JVM's /tmp, and before anything is sent: an interrupted `--for` must not leave the JVM
+    // counting, unless the JVM does not answer.
+    let interrupted = signals::finish_first(&ENDING)?;
     let mut target = Target::new(args.pid, args.agent.as_deref())?;
     // Who writes finds out at the end: this command, or, without --for, the JVM, which may see other files.
     let seen = |path: &Path| if args.time.is_some() { path.to_owned() } else { target.jvm.process.path(&path.to_string_lossy()) };
@@ -73,8 +76,6 @@ pub fn attach(args: &Attach) -> Result<()> {
     target.has_metaspace(&options, !args.counting.include.is_empty())?;
     let before = Identity::of(&out);
     let written = || Identity::of(&out).is_some_and(|now| Some(now) != before);
-    // Before anything is sent: an interrupted `--for` must not leave the JVM counting, unless the JVM does not answer.
-    let interrupted = signals::finish_first(&ENDING)?;
     let reply = match target.send(options) {
         Err(error) if is_end(&error) => {
             let counted = which::left_counts(args.pid);
@@ -98,12 +99,20 @@ pub fn attach(args: &Attach) -> Result<()> {
     wait(time, &interrupted, &target.jvm.process);
     if !target.jvm.process.is_alive() {
         if !written() {
-            bail!("JVM {} ended before the time was up, and wrote no profile; see: cprof list --stale", args.pid);
+            bail!(
+                "JVM {} ended before the time was up, and did not write {}. Where it wrote its profile instead is on its standard error; \
+                 what it left: cprof list --stale",
+                args.pid,
+                out.display()
+            );
         }
         tell(format_args!("JVM {} ended before the time was up; it wrote {}", args.pid, out.display()));
         return Ok(());
     }
-    let bytes = match target.fetch("detach", &out) {
+    let mut detach = Options::command("detach");
+    // Another attach may have followed, whose counts are not for this command.
+    said(&reply, "started_ms").map_or(Ok(()), |started| detach.add("started_ms", started))?;
+    let bytes = match target.fetch(detach, &out) {
         // It was ending, and has done what it does then.
         Err(_) if !target.jvm.process.is_alive() && written() => {
             tell(format_args!("JVM {} ended when the time was up; it wrote {}", args.pid, out.display()));
@@ -130,7 +139,7 @@ pub fn detach(args: &Detach) -> Result<()> {
             let out = out_path(out, &of_recording(args.pid));
             // To detach cannot be taken back.
             output::has_place(&out, Path::to_owned)?;
-            let bytes = target.fetch("detach", &out)?;
+            let bytes = target.fetch(Options::command("detach"), &out)?;
             (out, bytes)
         }
         None => {
@@ -160,7 +169,7 @@ pub fn of_recording(pid: u32) -> RunFacts {
 pub fn exact_snapshot(pid: u32, agent: Option<&str>, out: &Path) -> Result<u64> {
     output::has_place(out, Path::to_owned)?;
     signals::finish_first(&ENDING)?;
-    Target::new(pid, agent)?.fetch("snapshot", out)
+    Target::new(pid, agent)?.fetch(Options::command("snapshot"), out)
 }
 
 /// Whether the JVM ended before it answered.
@@ -195,9 +204,11 @@ impl Target {
     /// would get none. `some`: the user chose some classes.
     fn has_metaspace(&self, options: &Options, some: bool) -> Result<()> {
         // Measured on JDK 17 and 25 with programs of 700 to 1,400 classes when cprof came, most of the JDK: 17 to 22 KB for each that
-        // was there, what is loaded meanwhile included, and 6 for one that is only looked at. And a margin.
+        // was there, what is loaded meanwhile included, and 6 for one that is only looked at; of that 1.5 KB in the space of classes,
+        // or a chunk of it for each loader. And a margin.
         const WOVEN: u64 = 28 << 10;
         const SEEN: u64 = 8 << 10;
+        const IN_CLASS_SPACE: u64 = 3 << 10;
         check(&self.jvm, &self.agent, &options.text())?;
         let metaspace = match Metaspace::of(&self.jvm) {
             Ok(Some(metaspace)) => metaspace,
@@ -205,20 +216,27 @@ impl Target {
             Ok(None) | Err(AttachError::Ended { .. }) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
-        let needed = metaspace.classes * if some { SEEN } else { WOVEN };
-        if needed <= metaspace.left() {
-            return Ok(());
-        }
+        let needed = |kind| {
+            metaspace.classes
+                * match kind {
+                    Kind::All if some => SEEN,
+                    Kind::All => WOVEN,
+                    Kind::Classes => IN_CLASS_SPACE,
+                }
+        };
+        let Some(room) = metaspace.rooms.iter().find(|room| needed(room.kind) > room.left()) else { return Ok(()) };
         let way = if some { "" } else { ", or have fewer classes woven with --include, which takes less than half of that" };
         bail!(
-            "JVM {} has {} of metaspace left ({} with -XX:MaxMetaspaceSize={}), and to weave its {} classes and change them back takes some {}: \
-             the program would have none. Start it with more{way}",
+            "JVM {} has {} of metaspace left ({} with {}={}), and to weave its {} classes and change them back takes some {}: \
+             the program would have none. Start it with more{}",
             self.jvm.process.pid,
-            size(metaspace.left()),
-            size(metaspace.committed),
-            size(metaspace.limit),
+            size(room.left()),
+            size(room.committed),
+            room.kind.option(),
+            size(room.limit),
             thousands(metaspace.classes),
-            size(needed),
+            size(needed(room.kind)),
+            if room.kind == Kind::All { way } else { "" },
         )
     }
 
@@ -255,8 +273,7 @@ impl Target {
     }
 
     /// Has the agent write a profile where both can, by this command, and takes it from there.
-    fn fetch(&mut self, command: &str, out: &Path) -> Result<u64> {
-        let mut options = Options::command(command);
+    fn fetch(&mut self, mut options: Options, out: &Path) -> Result<u64> {
         options.add("out", &self.exchange.profile_path())?;
         let sent = self.send(options);
         let pid = self.jvm.process.pid;

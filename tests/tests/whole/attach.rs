@@ -503,6 +503,22 @@ fn a_class_that_was_not_linked_when_cprof_came_is_counted_once() {
     }
 }
 
+/// Interpreted: then it is the loader that has no stack left, not the compiler's choice which frames there are.
+#[test]
+fn a_loader_that_had_no_stack_to_answer_is_asked_again() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("attach-cramped-{}", bench.jdk.feature));
+        let out = directory.join("it.cprof");
+        let mut running = Running::start(bench.program(&["-Xint", "Cramped"]), &directory);
+        assert_ok(&running.command(&format!("out={}", out.display())));
+        let calls: u64 = running.ask("5").parse().or_fail("its answer");
+        assert_ok(&running.command("command=detach"));
+        let report = Report::read(&out);
+        assert_eq!(report.tree.of_method("Cramped$Later.run()V").calls, calls, "JDK {}", bench.jdk.feature);
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}
+
 #[test]
 fn a_system_loader_that_holds_its_lock_is_not_asked_while_threads_stand_still() {
     for bench in run::benches() {

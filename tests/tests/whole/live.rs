@@ -392,6 +392,54 @@ fn a_jvm_that_ends_while_it_is_attached_to_spares_an_older_profile() {
     });
 }
 
+/// An `attach --for` whose recording somebody ended leaves the next one alone.
+#[test]
+fn the_time_of_one_attach_does_not_end_another() {
+    run::on_every_jdk(|bench| {
+        let directory = build::fresh(&format!("timed-{}", bench.jdk.feature));
+        let out = ["timed", "detached", "next"].map(|name| directory.join(name).with_extension("cprof"));
+        let [timed, detached, next] = out.each_ref().map(|path| text(path));
+        let workers = Workers::start(bench, None, &[], &[]).started();
+        let pid = workers.pid().to_string();
+        let ending = std::thread::scope(|scope| {
+            let timing = scope.spawn(|| cprof(&["attach", &pid, "--for", "8s", "-o", timed]));
+            while recording(workers.pid()).is_none() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            // It waits for its turn where the first has not quite come.
+            assert_eq!(cprof(&["detach", &pid, "-o", detached]).code, 0);
+            let attached = cprof(&["attach", &pid, "-o", next]);
+            assert_eq!(attached.code, 0, "{attached:?}");
+            timing.join().expect("it only starts a command")
+        });
+        assert!(ending.code == 1 && ending.stderr.contains("another attach's"), "{ending:?}");
+        assert!(!out[0].exists() && recording(workers.pid()).is_some());
+        assert_eq!(cprof(&["detach", &pid]).code, 0);
+        assert!(out[2].exists());
+    });
+}
+
+/// Nobody reads the agent's answers any more: the program's standard error is all that is left.
+#[test]
+fn an_attached_jvm_says_at_its_end_where_it_wrote_instead() {
+    run::on_every_jdk(|bench| {
+        let directory = build::fresh(&format!("elsewhere-{}", bench.jdk.feature));
+        let gone = directory.join("gone");
+        std::fs::create_dir(&gone).or_fail(gone.display());
+        let out = gone.join(format!("elsewhere-{}-{}.cprof", bench.jdk.feature, std::process::id()));
+        let workers = Workers::start(bench, None, &[], &[]).started();
+        let attached = cprof(&["attach", &workers.pid().to_string(), "-o", text(&out)]);
+        assert_eq!(attached.code, 0, "{attached:?}");
+        std::fs::remove_dir(&gone).or_fail(gone.display());
+        signal(workers.pid(), libc::SIGTERM);
+        let (ending, _) = workers.wait();
+        let said = ending.stderr.lines().find(|line| line.contains("cannot write")).unwrap_or_default();
+        let written = said.split("it was written to ").nth(1).and_then(|rest| rest.strip_suffix(" instead")).unwrap_or_default();
+        assert!(calls(Path::new(written), "Workers", "tick") > 0, "{ending:?}");
+        std::fs::remove_file(written).or_fail(written);
+    });
+}
+
 #[test]
 fn a_jvm_that_was_stopped_prints_nothing_when_it_goes_on() {
     for bench in run::benches() {

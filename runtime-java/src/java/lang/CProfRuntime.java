@@ -227,10 +227,15 @@ public final class CProfRuntime {
         hook0(ClassLoader.class, false);
     }
 
-    /** Whether a loader finds this class; the JVM remembers the answer, so that woven classes do not ask the loader again. */
+    /**
+     * Whether a loader finds this class; the JVM remembers the answer, so that woven classes do not ask the loader again. That there
+     * was no stack or memory to ask it is no answer.
+     */
     private static boolean seenBy(ClassLoader loader) {
         try {
             return Class.forName("java.lang.CProfRuntime", false, loader) == CProfRuntime.class;
+        } catch (VirtualMachineError e) {
+            throw e;
         } catch (Throwable e) {
             return false;
         }
