@@ -105,7 +105,9 @@ test('what was folded is no method and no context', 'threads.html', async () => 
   assert.deepEqual([...there], [0, 0, 1, 0]);
   const total = columns[1];
   assert.equal(matchShare({ model, total, there }, matching(model, 'folded')).methods, 0);
-  assert.deepEqual(matchShare({ model, total, there }, matching(model, 'r*')), { methods: 1, contexts: 1, cost: 0 });
+  assert.deepEqual(matchShare({ model, total, there }, matching(model, 'r*')), { methods: 1, contexts: 1, cost: 0, gone: 0 });
+  const before = { compares: true, totalBefore: total.map(() => 7) };
+  assert.equal(matchShare({ model, total, there: there.map(() => 0), ...before }, matching(model, 'r*')).gone, 1);
 });
 
 test('shares and changes are those of the command line', 'threads.html', async () => {

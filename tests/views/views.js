@@ -135,6 +135,17 @@ test('scrolled, a list shows what is there', 'compiler.html', async (page) => {
   assert.equal(await page.$eval('#method-table', (table) => table.getAttribute('aria-activedescendant')), 'method-table-0');
 });
 
+test('the tree marks what is found', 'threads.html', async (page) => {
+  await page.click('#tab-contexts');
+  const marked = () => page.$$eval('#context-tree .row.match', (all) => all.map((e) => e.textContent));
+  const first = await page.$eval('#context-tree .row .name bdi', (e) => e.textContent);
+  await search(page, first.split('(')[0]);
+  const found = await marked();
+  assert.ok(found.length >= 1 && found.every((row) => row.includes(first)), found.join());
+  await search(page, 'no such method');
+  assert.deepEqual(await marked(), []);
+});
+
 test('the tree by keys alone', 'threads.html', async (page) => {
   await page.click('#tab-contexts');
   await page.focus('#context-tree');
@@ -170,6 +181,25 @@ test('annotated source and bytecode', 'source.html', async (page) => {
   const executions = await page.$$eval('.code section:last-of-type tr td:nth-child(2)', (all) => all.map((e) => Number(e.textContent.replaceAll(',', ''))));
   const own = await text(page, '#method-table .row .number');
   assert.equal(executions.reduce((a, b) => a + b, 0).toLocaleString('en-US'), own);
+});
+
+test('shares of code are of what the method costs', 'threads.html', async (page) => {
+  await choose(page, 'metric', 'cycles[jop,4k/16]');
+  await search(page, 'java.util.*.of');
+  await page.click('#tab-methods');
+  const number = (text) => Number(text.replaceAll(',', '').replace('%', ''));
+  let elsewhere = 0;
+  for (let row = 1; row <= 8; row += 1) {
+    await clickOn(page, `#method-table .row:nth-child(${row})`);
+    await page.waitForSelector('.listing');
+    const own = number(await page.$eval('#method-body dl.facts dd', (e) => e.textContent));
+    const cells = await page.$$eval('.code section:last-of-type tr', (all) => all.slice(1).map((tr) => [tr.children[2].textContent, tr.children[3].textContent]));
+    const rows = cells.map((pair) => pair.map(number));
+    for (const [cycles, share] of rows) assert.ok(Math.abs(share - cycles * 100 / own) < 0.0501, `${cycles} of ${own}: ${share}`);
+    if (rows.reduce((sum, [cycles]) => sum + cycles, 0) !== own) elsewhere += 1;
+    await page.click('#close');
+  }
+  assert.ok(elsewhere > 0, 'some have cycles of no single bytecode');
 });
 
 test('light and dark', 'threads.html', async (page) => {

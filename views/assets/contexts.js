@@ -32,7 +32,7 @@ class Contexts {
 
   setFound(found) {
     this.found = found;
-    this.list.draw();
+    this.list.redraw();
   }
 
   /** Callees that are there in this view, dearest first. */
@@ -58,7 +58,8 @@ class Contexts {
     const context = this.rows[index];
     if (this.opened.has(context)) return;
     this.opened.add(context);
-    this.rows.splice(index + 1, 0, ...this.visibleBelow(context));
+    // Not by splice: so many arguments have no room on the stack.
+    this.rows = this.rows.slice(0, index + 1).concat(this.visibleBelow(context), this.rows.slice(index + 1));
     this.list.reset(this.rows.length, index);
   }
 
@@ -138,16 +139,14 @@ class Contexts {
   /** Opens the dearest callee of the dearest callee, and so on, while it is most of its caller. */
   openDearest(index) {
     const { total } = this.view;
-    let at = index;
-    for (;;) {
-      const context = this.rows[at];
-      const callees = this.callees(context);
-      if (callees.length === 0) break;
-      this.open(at);
+    let context = this.rows[index];
+    for (let callees = this.callees(context); callees.length > 0; callees = this.callees(context)) {
+      this.opened.add(context);
       if (total[callees[0]] * 2 < total[context]) break;
-      at += 1;
+      context = callees[0];
     }
-    this.list.go(at);
+    this.fill(-1);
+    this.list.go(this.rows.indexOf(context));
   }
 
   click(event) {

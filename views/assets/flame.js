@@ -80,6 +80,10 @@ class Flame {
     const width = this.holder.clientWidth;
     const { rows, narrow, further } = layout(this.graph, this.zoomed, width);
     this.rows = rows;
+    // Where they are now.
+    const again = (frame) => (frame && frame.node >= 0 ? this.find(frame.node) : null);
+    this.focus = again(this.focus);
+    this.hovered = again(this.hovered);
     const height = Math.max(rows.length * FRAME, this.holder.clientHeight);
     byId('graph-height').style.height = `${height}px`;
     byId('zoom-out').disabled = this.zoomed === 0;

@@ -13,6 +13,8 @@
     g, rect: g.querySelector('rect'), x: number(g, 'x'), v: number(g, 'v'), depth: number(g, 'd'), name: g.getAttribute('data-n'),
     title: g.querySelector('title').textContent,
   }));
+  // Names may have line ends of their own; the numbers are the last line.
+  const inTwo = (title) => [title.slice(0, title.lastIndexOf('\n')), title.slice(title.lastIndexOf('\n') + 1)];
   const of = new Map(frames.map((frame) => [frame.g, frame]));
   let zoomed = frames[0];
   let matches = '';
@@ -51,14 +53,14 @@
     }
   };
 
-  const describe = (frame) => { detail.textContent = frame ? frame.title.replace('\n', ' · ') : matches; };
+  const describe = (frame) => { detail.textContent = frame ? inTwo(frame.title).join(' · ') : matches; };
 
   const find = () => {
     const wanted = search.value.trim().toLowerCase();
     let share = 0;
     let until = 0;
     const found = frames.filter((frame) => {
-      const match = wanted !== '' && frame.depth > 0 && frame.title.split('\n')[0].toLowerCase().includes(wanted);
+      const match = wanted !== '' && frame.depth > 0 && inTwo(frame.title)[0].toLowerCase().includes(wanted);
       frame.g.classList.toggle('match', match);
       return match;
     });
@@ -93,6 +95,8 @@
       if (event.key === 'Escape') { search.value = ''; find(); }
       return;
     }
+    // The browser's own.
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
     const frame = of.get(document.activeElement) || zoomed;
     if (event.key === '/') search.focus();
     else if (event.key === 'Escape') zoom(frames[0]);

@@ -157,7 +157,7 @@ class Page {
     total('contexts', sums.contexts);
     if (view.compares) this.newAndGone(total);
     list.replaceChildren(...made);
-    const safe = [view.whole, view.wholeBefore].every(Number.isSafeInteger);
+    const safe = [view.whole, view.wholeBefore, ...Object.values(sums)].every(Number.isSafeInteger);
     byId('problem').hidden = safe;
     byId('problem').textContent = safe ? '' : 'Numbers above 9,007,199,254,740,991 are rounded on this page; cprof report has them exactly.';
   }
@@ -188,8 +188,9 @@ class Page {
       status.textContent = '';
       return;
     }
-    const { methods, contexts, cost } = matchShare(this.view, this.found);
-    status.textContent = methods === 0 ? 'No method matches.'
+    const { methods, contexts, cost, gone } = matchShare(this.view, this.found);
+    const none = gone > 0 ? `${counted(gone, 'matching method')} now gone.` : 'No method matches.';
+    status.textContent = methods === 0 ? none
       : `${share(cost, this.view.whole)} of ${this.view.metric.name} in or below ${counted(methods, 'matching method')} (${thousands(cost)}, ${counted(contexts, 'context')})`;
   }
 

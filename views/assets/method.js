@@ -107,7 +107,8 @@ class Method {
 function annotated(code, view) {
   const cycles = code.cycles.indexOf(view.metric.name);
   const cost = ([, , , , executions, costs]) => (cycles >= 0 ? costs[cycles] : executions);
-  const whole = code.rows.reduce((sum, row) => sum + cost(row), 0);
+  // Some cycles are of no single bytecode.
+  const whole = cycles >= 0 ? code.whole[cycles] : code.rows.reduce((sum, row) => sum + cost(row), 0);
   const unit = cycles >= 0 ? 'cycles' : 'bytecodes';
   const made = [];
   const table = (title, heads, rows) => {
@@ -147,7 +148,9 @@ function annotated(code, view) {
       }));
   }
   const heads = [['line', 'number'], ['executions', 'number'], ...(cycles >= 0 ? [['cycles', 'number']] : []), ['share', 'number'], ['bci', 'number'], ['bytecode', 'words'], ['outcomes', 'words']];
-  table('Bytecode, all chosen threads', heads, code.rows.map((r, i) => {
+  const [at, of] = code.variant;
+  const variant = of > 1 ? ` (${at} of ${of} with this name and different code)` : '';
+  table(`Bytecode, all threads of this page${variant}`, heads, code.rows.map((r, i) => {
     const [bci, line, text, begins, executions, , outcomes] = r;
     const same = i > 0 && code.rows[i - 1][1] === line;
     return row([

@@ -18,10 +18,10 @@ function matching(model, text) {
   return found;
 }
 
-/** How much of a view the matches are: methods, contexts, and cost with callees where none is counted twice. */
+/** How much of a view the matches are: methods, contexts, and cost with callees where none is counted twice; and methods now gone. */
 function matchShare(view, found) {
   const { model, total, there } = view;
-  const result = { methods: 0, contexts: 0, cost: 0 };
+  const result = { methods: 0, contexts: 0, cost: 0, gone: 0 };
   const seen = new Uint8Array(found.length);
   let coveredUntil = 0;
   for (let i = 1; i < model.count; i += 1) {
@@ -35,6 +35,13 @@ function matchShare(view, found) {
     result.contexts += 1;
     if (seen[symbol] === 0) result.methods += 1;
     seen[symbol] = 1;
+  }
+  if (view.compares) {
+    const gone = new Set();
+    for (let i = 1; i < model.count; i += 1) {
+      if (found[model.symbol[i]] === 1 && seen[model.symbol[i]] === 0 && view.totalBefore[i] > 0) gone.add(model.symbol[i]);
+    }
+    result.gone = gone.size;
   }
   return result;
 }

@@ -8,7 +8,7 @@ use cprof_annotate::charges::Charges;
 use cprof_annotate::method::{Annotation, Choice, Outcome, Way, annotate_by_name};
 use cprof_annotate::source::{Source, Sources};
 use cprof_profile::measure::Measures;
-use cprof_profile::names::thousands;
+use cprof_profile::names::{few, thousands};
 use cprof_profile::tree::Symbol;
 use cprof_views::page::{Code, CodeRow, CodeSource};
 use std::cmp::Reverse;
@@ -16,6 +16,9 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Methods whose code is on the page: it would grow without bound.
 const MOST_METHODS: usize = 5_000;
+
+/// So many classes are named in a note.
+const NAMED: usize = 5;
 
 /// The code of the methods that executed most bytecodes; notes say what is left out.
 pub fn codes(loaded: &Loaded, args: &Html, notes: &mut Vec<String>) -> Result<Vec<Code>> {
@@ -45,22 +48,34 @@ pub fn codes(loaded: &Loaded, args: &Html, notes: &mut Vec<String>) -> Result<Ve
         let choice = Choice { profile, measures: &evaluated, nodes: &nodes, charges: Some(&charges) };
         let name = processor.column();
         for annotation in annotations(&choice)? {
-            let method = annotation.method;
+            let (method, whole) = (annotation.method, annotation.cycles);
             let cycles: Vec<u64> = annotation.rows.iter().map(|r| r.cycles).collect();
             let elsewhere: Vec<String> =
                 annotation.elsewhere.iter().map(|e| format!("{name}: {} are of {}", e.cycles, e.why.about())).collect();
             begin(&mut codes, annotation);
             if let Some(code) = codes.get_mut(&method) {
                 code.cycles.push(name.clone());
+                code.whole.push(whole);
                 code.notes.extend(elsewhere);
                 code.rows.iter_mut().zip(cycles).for_each(|(row, cycles)| row.5.push(cycles));
             }
         }
     }
+    number_variants(&mut codes);
     if !args.source.is_empty() {
         add_sources(loaded, args, &mut codes, notes)?;
     }
     Ok(codes.into_values().collect())
+}
+
+/// Of methods with one name, in their order in the profile.
+fn number_variants(codes: &mut BTreeMap<u32, Code>) {
+    let mut of_symbol: BTreeMap<Symbol, Vec<&mut Code>> = BTreeMap::new();
+    codes.values_mut().for_each(|code| of_symbol.entry(code.symbol.clone()).or_default().push(code));
+    for mut variants in of_symbol.into_values() {
+        let of = variants.len();
+        variants.iter_mut().enumerate().for_each(|(i, code)| code.variant = (i + 1, of));
+    }
 }
 
 /// Per method of the profile: it is among those that executed most.
@@ -97,7 +112,15 @@ fn code(annotation: &Annotation, symbol: &Symbol) -> Code {
         let outcomes = row.outcomes.iter().map(|o| (outcome(o), o.count)).collect();
         CodeRow(row.bci, row.line.unwrap_or(0), text, begins(row.bci), row.executions, Vec::new(), outcomes)
     });
-    Code { symbol: symbol.clone(), cycles: Vec::new(), rows: rows.collect(), source: None, notes: Vec::new() }
+    Code {
+        symbol: symbol.clone(),
+        cycles: Vec::new(),
+        whole: Vec::new(),
+        variant: (1, 1),
+        rows: rows.collect(),
+        source: None,
+        notes: Vec::new(),
+    }
 }
 
 /// A way as text.
@@ -120,8 +143,14 @@ fn add_sources(loaded: &Loaded, args: &Html, codes: &mut BTreeMap<u32, Code>, no
     let mut sources = Sources::open(&args.source)?;
     let mut files: HashMap<(String, String), Option<Source>> = HashMap::new();
     let mut without = 0u64;
+    let mut several: Vec<String> = Vec::new();
     for (&method, code) in codes {
         let class = &profile.classes[profile.methods[method as usize].class as usize];
+        // One text would stand beside the counts of others.
+        if code.variant.1 > 1 {
+            several.push(code.symbol.class.clone());
+            continue;
+        }
         let package = class.name.rsplit_once('/').map_or("", |(package, _)| package);
         let key = (package.to_owned(), class.source_file.clone());
         if !files.contains_key(&key) {
@@ -137,6 +166,12 @@ fn add_sources(loaded: &Loaded, args: &Html, codes: &mut BTreeMap<u32, Code>, no
             }
             _ => without += 1,
         }
+    }
+    several.sort();
+    several.dedup();
+    if !several.is_empty() {
+        let (file, named) = (&loaded.view.file, few(&several, NAMED));
+        notes.push(format!("{file}: there are several versions of {named}: the bytecode of each is shown, and no source"));
     }
     if without > 0 {
         let methods = thousands(without);

@@ -76,6 +76,10 @@ pub struct Code {
     pub symbol: Symbol,
     /// What the rows' cycles are of: metrics of the page.
     pub cycles: Vec<String>,
+    /// The method's own of each: those of its rows, and what `notes` say.
+    pub whole: Vec<u64>,
+    /// Which of the methods with this name that have different code, and how many there are.
+    pub variant: (usize, usize),
     /// Its bytecodes in order.
     pub rows: Vec<CodeRow>,
     /// Where its source is, if it was found.
@@ -336,7 +340,15 @@ mod tests {
     #[test]
     fn all_code_of_a_name_is_in_one_piece() {
         let symbol = |method: &str| Symbol { class: "A".into(), method: method.into(), descriptor: "()V".into(), native: false };
-        let code = |method| Code { symbol: symbol(method), cycles: vec![], rows: vec![], source: None, notes: vec![] };
+        let code = |method| Code {
+            symbol: symbol(method),
+            cycles: vec![],
+            whole: vec![],
+            variant: (1, 1),
+            rows: vec![],
+            source: None,
+            notes: vec![],
+        };
         let mut codes: Vec<Code> = (0..3 * METHODS_PER_PIECE).map(|_| code("many")).chain([code("other")]).collect();
         let mut out = Vec::new();
         let facts = Facts::default();
