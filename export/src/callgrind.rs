@@ -9,7 +9,7 @@
 //!   of a method together cost what the method costs with all it called, in recursion, too.
 
 use crate::Source;
-use crate::rows::add;
+use crate::rows::{Running, add};
 use crate::source::Frame;
 use cprof_profile::metrics::Metric;
 use cprof_profile::tree::Visit;
@@ -155,9 +155,7 @@ fn sum(source: &Source) -> io::Result<Sums> {
     let (width, frames) = (sheet.metrics.len(), source.frames());
     let mut sums = Sums { own: vec![0; frames * width], calls: FxHashMap::default(), counts: Vec::new(), costs: Vec::new() };
     let mut active = vec![0u32; frames];
-    // What was counted so far, and what had been when each outermost call of a method began.
-    let mut so_far = vec![0u64; width];
-    let mut before: Vec<u64> = Vec::new();
+    let mut outermost = Running::new(width);
     let mut open: Vec<usize> = Vec::new();
     source.walk(0, 1, |step| {
         let (context, enter) = match step {
@@ -183,19 +181,17 @@ fn sum(source: &Source) -> io::Result<Sums> {
             sums.counts[call] = sums.counts[call].saturating_add(c.calls);
             open.push(call);
             if *outer == 0 {
-                before.extend(&so_far);
+                outermost.open();
             }
             *outer += 1;
             let own = || sheet.metrics.iter().map(|m| m.own.get(context as usize));
-            add(&mut so_far, own());
+            outermost.count(own());
             add(&mut sums.own[frame as usize * width..], own());
         } else {
             *outer -= 1;
             let call = open.pop().unwrap_or_default();
             if *outer == 0 {
-                let begin = before.len() - width;
-                add(&mut sums.costs[call * width..], so_far.iter().zip(&before[begin..]).map(|(now, then)| now - then));
-                before.truncate(begin);
+                outermost.close(&mut sums.costs[call * width..]);
             }
         }
         Ok(())

@@ -27,15 +27,19 @@ impl Places {
         let mut of: Vec<Option<Place>> = vec![None; sheet.symbols.list.len()];
         for (m, method) in sheet.profile.methods.iter().enumerate() {
             let symbol = sheet.symbols.of_method(m as u32) as usize;
-            of[order.position[symbol] as usize].get_or_insert_with(|| {
-                let source = &sheet.profile.classes[method.class as usize].source_file;
-                let class = &sheet.symbols.list[symbol].class;
-                let file = match class.rsplit_once('.') {
-                    Some((package, _)) if !source.is_empty() => format!("{}/{source}", package.replace('.', "/")),
-                    _ => source.clone(),
-                };
-                Place { file, line: calls.lines.line(m, 0).map_or(0, u32::from) }
-            });
+            let source = &sheet.profile.classes[method.class as usize].source_file;
+            let class = &sheet.symbols.list[symbol].class;
+            let file = match class.rsplit_once('.') {
+                Some((package, _)) if !source.is_empty() => format!("{}/{source}", package.replace('.', "/")),
+                _ => source.clone(),
+            };
+            let place = Place { file, line: calls.lines.line(m, 0).map_or(0, u32::from) };
+            // Of several versions of a class the one that says most, and in whatever order they were recorded the same.
+            let key = |place: &Place| (place.file.is_empty(), place.line == 0, place.file.clone(), place.line);
+            let known = &mut of[order.position[symbol] as usize];
+            if known.as_ref().is_none_or(|known| key(&place) < key(known)) {
+                *known = Some(place);
+            }
         }
         Ok(Places { of: of.into_iter().map(Option::unwrap_or_default).collect(), calls })
     }

@@ -53,9 +53,7 @@ pub(crate) fn methods(source: &Source) -> io::Result<Vec<Method>> {
     let zeros = vec![0u64; sheet.metrics.len()];
     let mut rows: Vec<Option<Method>> = sheet.symbols.list.iter().map(|_| None).collect();
     let mut active = vec![0u32; rows.len()];
-    // What was counted so far, and what had been when each outermost call of a method began.
-    let mut so_far = zeros.clone();
-    let mut before: Vec<u64> = Vec::new();
+    let mut outermost = Running::new(zeros.len());
     source.walk(0, 1, |step| {
         let (context, enter) = match step {
             Visit::Enter { context, .. } => (context, true),
@@ -63,7 +61,7 @@ pub(crate) fn methods(source: &Source) -> io::Result<Vec<Method>> {
         };
         let What::Method(symbol) = source.context(context).what else {
             if enter {
-                add(&mut so_far, sheet.metrics.iter().map(|m| m.own.get(context as usize)));
+                outermost.count(sheet.metrics.iter().map(|m| m.own.get(context as usize)));
             }
             return Ok(());
         };
@@ -71,17 +69,15 @@ pub(crate) fn methods(source: &Source) -> io::Result<Vec<Method>> {
         let outer = &mut active[symbol as usize];
         if enter {
             if *outer == 0 {
-                before.extend(&so_far);
+                outermost.open();
             }
             *outer += 1;
-            add(&mut so_far, sheet.metrics.iter().map(|m| m.own.get(context as usize)));
+            outermost.count(sheet.metrics.iter().map(|m| m.own.get(context as usize)));
             add(&mut row.own, sheet.metrics.iter().map(|m| m.own.get(context as usize)));
         } else {
             *outer -= 1;
             if *outer == 0 {
-                let begin = before.len() - zeros.len();
-                add(&mut row.total, so_far.iter().zip(&before[begin..]).map(|(now, then)| now - then));
-                before.truncate(begin);
+                outermost.close(&mut row.total);
             }
         }
         Ok(())
@@ -91,9 +87,63 @@ pub(crate) fn methods(source: &Source) -> io::Result<Vec<Method>> {
     Ok(rows)
 }
 
+/// What is counted on a walk, and with it what calls cost with their callees.
+pub(crate) struct Running {
+    /// Counts end at 64 bits each; together they do not.
+    so_far: Vec<u128>,
+    /// What it was when each of the open calls began.
+    before: Vec<u128>,
+}
+
+impl Running {
+    /// For that many metrics.
+    pub(crate) fn new(width: usize) -> Running {
+        Running { so_far: vec![0; width], before: Vec::new() }
+    }
+
+    /// A call begins.
+    pub(crate) fn open(&mut self) {
+        self.before.extend(&self.so_far);
+    }
+
+    /// A context was reached that counted this itself.
+    pub(crate) fn count(&mut self, own: impl Iterator<Item = u64>) {
+        self.so_far.iter_mut().zip(own).for_each(|(sum, own)| *sum += u128::from(own));
+    }
+
+    /// The innermost open call ends; `sums` grow by what was counted in it.
+    pub(crate) fn close(&mut self, sums: &mut [u64]) {
+        let begin = self.before.len() - self.so_far.len();
+        let counted = self.so_far.iter().zip(self.before.drain(begin..)).map(|(now, then)| now - then);
+        add(sums, counted.map(|counted| u64::try_from(counted).unwrap_or(u64::MAX)));
+    }
+}
+
 /// Adds numbers to numbers.
 pub(crate) fn add(to: &mut [u64], numbers: impl Iterator<Item = u64>) {
     for (sum, number) in to.iter_mut().zip(numbers) {
         *sum = sum.saturating_add(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_cost_the_same_whatever_was_counted_before() {
+        let mut running = Running::new(1);
+        let [mut outer, mut inner, mut huge] = [[0]; 3];
+        (0..3).for_each(|_| running.count([u64::MAX].into_iter()));
+        running.open();
+        running.count([5].into_iter());
+        running.open();
+        running.count([7].into_iter());
+        running.close(&mut inner);
+        running.close(&mut outer);
+        running.open();
+        (0..2).for_each(|_| running.count([u64::MAX].into_iter()));
+        running.close(&mut huge);
+        assert_eq!([outer, inner, huge], [[12], [7], [u64::MAX]]);
     }
 }

@@ -140,21 +140,22 @@ fn methods_in_tables_cost_what_a_report_says() {
     }
 }
 
-/// Classes and threads are in profiles as they came.
+/// Classes, their versions and threads are in profiles as they came.
 #[test]
 fn the_same_counts_give_the_same_file() {
-    let recorded = |class: &str, thread: &str| {
+    let recorded = |class: &str, thread: &str, line: u16| {
         let mut recording = Recording::new();
         let mut writer = ClassWriter::new(class, "java/lang/Object");
-        writer.method("m", "()V", 9, &[op::RETURN]);
+        writer.method_with_lines("m", "()V", 9, &[op::RETURN], &[(0, line)]);
         let methods = recording.class(writer.finish(), false, Level::Precise);
         let counters = recording.path(0, 0, &[0], false);
         let tree = recording.arena.tree(thread, 0, 1);
         recording.arena.node(tree, tree, methods[0], 0, &counters);
         recording.profile(&[])
     };
-    let (one, other) = (recorded("b/B", "first"), recorded("a/A", "second"));
-    let files = |order: [&Profile; 2]| {
+    let one = recorded("b/B", "first", 1);
+    let (other, version) = (recorded("a/A", "second", 1), recorded("b/B", "first", 2));
+    let files = |order: [&Profile; 3]| {
         let mut merger = Merger::default();
         order.into_iter().for_each(|profile| merger.add(profile.clone(), "p").unwrap());
         let profile = merger.finish().profile;
@@ -179,7 +180,7 @@ fn the_same_counts_give_the_same_file() {
         file("chrome", &|out| chrome::write(&source, &metrics[0], out));
         files
     };
-    for ((name, one), (_, other)) in files([&one, &other]).iter().zip(files([&other, &one])) {
+    for ((name, one), (_, other)) in files([&one, &other, &version]).iter().zip(files([&version, &other, &one])) {
         assert_eq!(*one, other, "{name}");
     }
 }
