@@ -63,6 +63,12 @@ fn budgets_on(jdk: &Jdk) {
             assert!(text.contains(message), "JDK {}, {more:?}: no {message:?} in {text}", jdk.feature);
         }
     }
+    // Who runs the agent wants to know that it counts something else, and need not count JUnit.
+    for (options, expected) in [("root=Nobody.nothing", [0, 7, 0]), ("root=Budgets*", [4, 3, 0])] {
+        let (counts, text) = outcome(jdk, &directory, &[format!("{agent},{options}")]);
+        assert_eq!(counts, expected, "JDK {}, {options}: {text}", jdk.feature);
+        assert_eq!(text.contains("the agent does not count Budgets: see its options root, "), counts[0] == 0, "{text}");
+    }
     for (flags, expected) in [
         (vec![], [6, 1, 0]),
         (vec!["-Dcprof.budgets=skip".to_owned()], [0, 0, 7]),

@@ -19,7 +19,7 @@ public final class BytecodeBudgetExtension implements BeforeTestExecutionCallbac
     public void beforeTestExecution(ExtensionContext context) {
         long before = CProf.bytecodes(name(context.getRequiredTestMethod()));
         if (before < 0) {
-            uncounted(context, "the tests do not run under the cprof agent");
+            uncounted(context, "ignore", "the tests do not run under the cprof agent");
         }
         context.getStore(NAMESPACE).put("before", before);
     }
@@ -34,13 +34,14 @@ public final class BytecodeBudgetExtension implements BeforeTestExecutionCallbac
         Method method = context.getRequiredTestMethod();
         long after = CProf.bytecodes(name(method));
         if (after < 0) {
-            uncounted(context, "the agent could not read its counts; standard error says why");
+            uncounted(context, "require", "the agent could not read its counts; standard error says why");
             return;
         }
         long executed = after - (Long) before;
         if (executed <= 0) {
             // The method has run, so at least its return was executed.
-            uncounted(context, "the agent does not count " + method.getDeclaringClass().getName());
+            String named = method.getDeclaringClass().getName();
+            uncounted(context, "require", "the agent does not count " + named + ": see its options root, include and exclude");
             return;
         }
         BytecodeBudget budget = method.getAnnotation(BytecodeBudget.class);
@@ -50,15 +51,16 @@ public final class BytecodeBudgetExtension implements BeforeTestExecutionCallbac
         }
     }
 
-    private static void uncounted(ExtensionContext context, String reason) {
-        String wish = context.getConfigurationParameter("cprof.budgets").orElse("ignore");
+    /** What is to be done where the user wishes nothing is {@code usual}: who runs the agent wants budgets to be checked. */
+    private static void uncounted(ExtensionContext context, String usual, String reason) {
+        String wish = context.getConfigurationParameter("cprof.budgets").orElse(usual);
         switch (wish) {
             case "ignore":
                 return;
             case "skip":
                 throw new TestAbortedException("no bytecodes were counted: " + reason);
             case "require":
-                throw new AssertionError("no bytecodes were counted: " + reason + " (cprof.budgets=require)");
+                throw new AssertionError("no bytecodes were counted: " + reason + " (cprof.budgets=ignore or skip allows that)");
             default:
                 throw new IllegalArgumentException("cprof.budgets is " + wish + "; it may be ignore, skip or require");
         }
