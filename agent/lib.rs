@@ -378,7 +378,8 @@ fn recording(options: &Options, pid: u32, started: u64) -> Result<(Arena, ClassL
         message(&format!(
             "shared memory in /dev/shm cannot be used ({error}); counting in private memory, so that a killed JVM leaves nothing"
         ));
-        let arena = Arena::new(None, options).map_err(|e| format!("no memory for the calling context tree: {e}"))?;
+        let arena = Arena::new(None, options)
+            .map_err(|e| format!("no memory for the calling context tree: {e}; max-memory= says how much it may take"))?;
         Ok((arena, ClassLog::new(None), None))
     })
 }

@@ -68,7 +68,8 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     let mut signals = Signals::new(passed_on).context("setting up how signals are passed on")?;
     let mut command = Command::new(java);
     // The user's own -Xss comes later and wins.
-    command.args([option.as_os_str(), OsStr::new(stack_size::OF_MAIN_THREAD)]);
+    let variables: Vec<String> = stack_size::VARIABLES.iter().filter_map(|name| std::env::var(name).ok()).collect();
+    command.args([option.as_os_str(), OsStr::new(&stack_size::leading(&variables))]);
     if args.deterministic {
         command.args(DETERMINISTIC).env("TZ", "UTC").env("LC_ALL", "C.UTF-8");
     }

@@ -165,7 +165,7 @@ pub fn has_place(out: &Path, seen: impl Fn(&Path) -> PathBuf) -> Result<()> {
     if seen(out).is_dir() {
         bail!(Usage(format!("{} is a directory; name a file with --out, as -o app.cprof", out.display())));
     }
-    Ok(())
+    may_replace(&seen(out)).with_context(|| cannot(out))
 }
 
 /// Refuses to write what is no text to a terminal. `what` it is, and the name of a file as an `example`.
@@ -207,6 +207,15 @@ pub fn write_profile(out: &Path, profile: &Profile) -> Result<u64> {
     }
 }
 
+/// That a file, if there is one, may be written: who protected it does not want another in its place either.
+fn may_replace(file: &Path) -> io::Result<()> {
+    let may_not = |e: &io::Error| e.kind() == io::ErrorKind::PermissionDenied;
+    // A pipe would be waited for.
+    let is_file = file.metadata().is_ok_and(|m| m.is_file());
+    let refused = is_file.then(|| File::options().write(true).open(file).err()).flatten().filter(may_not);
+    refused.map_or(Ok(()), Err)
+}
+
 impl Output {
     /// Opens the file, or standard output for `-`.
     pub fn create(path: &Path) -> Result<Output> {
@@ -221,8 +230,9 @@ impl Output {
             return Ok(Output::Within(BufWriter::with_capacity(BUFFER, file), path.to_owned()));
         }
         if target.is_dir() {
-            return Err(io::Error::from(io::ErrorKind::IsADirectory)).with_context(cannot);
+            bail!("{}: it is a directory; name a file", cannot());
         }
+        may_replace(&target).with_context(cannot)?;
         // The library says at which path, and that is one that nobody knows.
         let reason = |e: &io::Error| e.to_string().split(" at path ").next().unwrap_or_default().to_owned();
         let unfinished = Unfinished::create(folder(&target));
@@ -338,7 +348,7 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_said() {
         let error = |path: &str| Output::create(Path::new(path)).err().map(|e| e.to_string()).unwrap_or_default();
-        assert_eq!(error("/"), "/ cannot be written");
+        assert_eq!(error("/"), "/ cannot be written: it is a directory; name a file");
         assert_eq!(
             error("/nowhere/a.txt"),
             "/nowhere/a.txt cannot be written: No such file or directory (os error 2); create the directory, or name another file"

@@ -10,7 +10,18 @@ const TIMES: u64 = 4;
 const LARGEST_KB: u64 = 1 << 20;
 
 /// The main thread's stack without a word from the user: [`TIMES`] the default. The launcher makes it before the agent is loaded.
-pub const OF_MAIN_THREAD: &str = "-Xss4m";
+const OF_MAIN_THREAD: &str = "-Xss4m";
+
+/// Variables whose options come before those of the command line, the later of them after the earlier (JDK's `java`, *Using the
+/// JDK_JAVA_OPTIONS Launcher Environment Variable*).
+pub const VARIABLES: [&str; 2] = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"];
+
+/// The option that stands before those of the command line, for stacks as large as those of the [`VARIABLES`], which it overrides,
+/// are to be.
+pub fn leading(variables: &[String]) -> String {
+    let given = variables.iter().flat_map(|options| options.split_whitespace()).filter_map(larger).last();
+    given.unwrap_or_else(|| OF_MAIN_THREAD.to_owned())
+}
 
 /// The arguments of a `java` command, where they give stack sizes with larger ones. Those of the program itself stay as they are.
 pub fn widened(arguments: &[OsString]) -> Vec<OsString> {
@@ -58,6 +69,15 @@ mod tests {
         assert_eq!(of(&["-Xss512K", "-XX:ThreadStackSize=2048", "Main"]), ["-Xss2048k", "-XX:ThreadStackSize=8192", "Main"]);
         assert_eq!(of(&["-Xss1048576", "Main"]), ["-Xss4096k", "Main"]);
         assert_eq!(of(&["-Xss1g", "Main"]), ["-Xss1048576k", "Main"], "no more than the JVM takes");
+    }
+
+    #[test]
+    fn stacks_of_the_environment_are_not_made_smaller() {
+        let leading = |variables: &[&str]| leading(&variables.iter().map(|&options| options.to_owned()).collect::<Vec<_>>());
+        assert_eq!(leading(&[]), "-Xss4m");
+        assert_eq!(leading(&["-Xmx1g", ""]), "-Xss4m");
+        assert_eq!(leading(&["-Xss8m -Xmx1g", "-Xint"]), "-Xss32768k");
+        assert_eq!(leading(&["-Xss8m", "-Xss1m -Xss2m"]), "-Xss8192k");
     }
 
     #[test]

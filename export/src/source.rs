@@ -105,8 +105,9 @@ impl<'a> Source<'a> {
 
     /// The name of what ran, for titles.
     pub(crate) fn title(&self) -> &str {
-        let run = &self.sheet.profile.run;
-        if run.main_class.is_empty() { "(unknown main class)" } else { &run.main_class }
+        let profile = &self.sheet.profile;
+        let unknown = if profile.runs.is_empty() { "(unknown main class)" } else { "(several main classes)" };
+        if profile.run.main_class.is_empty() { unknown } else { &profile.run.main_class }
     }
 }
 

@@ -281,9 +281,10 @@ class Flame {
     if (!from) return this.find(this.zoomed);
     const depth = from.depth + (way === 'down' ? 1 : way === 'up' ? -1 : 0);
     const row = (this.rows[depth] || []).filter((f) => f.node >= 0);
+    const widest = (frames) => frames.sort((a, b) => b.width - a.width)[0];
     let next;
-    if (way === 'down') next = row.filter((f) => f.x + f.width > from.x && f.x < from.x + from.width).sort((a, b) => b.width - a.width)[0];
-    else if (way === 'up') next = row.find((f) => f.x <= from.x + 1e-6 && f.x + f.width > from.x);
+    if (way === 'down') next = widest(row.filter((f) => this.graph.parent(f.node) === from.node));
+    else if (way === 'up') next = row.find((f) => f.node === this.graph.parent(from.node));
     else next = row[row.indexOf(from) + (way === 'right' ? 1 : -1)];
     return next ? Object.assign(next, { depth }) : from;
   }

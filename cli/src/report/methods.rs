@@ -25,7 +25,7 @@ fn one_run(run: &RunFacts) -> String {
 }
 
 /// How many runs were merged, of when, on what.
-fn merged(runs: &[Run]) -> String {
+pub fn merged(runs: &[Run]) -> String {
     let vms: BTreeSet<(&str, &str)> = runs.iter().map(|r| (&*r.facts.jvm_vendor, &*r.facts.jvm_version)).collect();
     let vms: Vec<String> = vms.iter().map(|(vendor, version)| format!("{vendor} {version}").trim().to_owned()).collect();
     let starts = || runs.iter().map(|r| r.facts.started_ms);

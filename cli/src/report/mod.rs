@@ -3,7 +3,7 @@
 mod choice;
 pub mod coverage;
 mod json;
-mod methods;
+pub mod methods;
 pub mod processor;
 mod threads;
 mod tree;

@@ -8,6 +8,7 @@ use crate::metrics::{self, Notes, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::report::coverage::NO_ROOM;
+use crate::report::methods::merged;
 use crate::report::view::Shape;
 use anyhow::{Context, Result};
 use cprof_profile::metrics::Metric;
@@ -63,7 +64,7 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
         ..Facts::default()
     };
     for loaded in [Some(after), before].into_iter().flatten() {
-        let run = &loaded.view.profile.run;
+        let (run, runs) = (&loaded.view.profile.run, &loaded.view.profile.runs);
         let length = match run.ended_ms {
             0 => "killed".to_owned(),
             ended => format!("{:.1} s under the profiler", ended.saturating_sub(run.started_ms) as f64 / 1000.0),
@@ -75,9 +76,13 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
         };
         fact("Profile", loaded.view.file.clone());
         fact("Main class", run.main_class.clone());
-        fact("JVM", format!("{} {}", run.jvm_vendor, run.jvm_version).trim().to_owned());
-        fact("Started", utc(run.started_ms));
-        fact("Took", length);
+        if runs.is_empty() {
+            fact("JVM", format!("{} {}", run.jvm_vendor, run.jvm_version).trim().to_owned());
+            fact("Started", utc(run.started_ms));
+            fact("Took", length);
+        } else {
+            fact("Runs", merged(runs));
+        }
         fact("Options", run.options.clone());
         fact("Command line", run.command_line.join(" "));
         fact("Only below", args.part.root.clone().unwrap_or_default());

@@ -93,11 +93,13 @@ fn head(source: &Source, texts: &mut Texts) -> proto::Profile {
     }
     comments.extend(run.taken.caution().map(str::to_owned));
     comments.extend(sheet.profile.warnings.iter().cloned());
+    // From the first run's beginning to the last one's end is no time that anything took.
+    let took = if sheet.profile.runs.is_empty() { run.ended_ms.saturating_sub(run.started_ms) } else { 0 };
     proto::Profile {
         sample_type: sample_types,
         default_sample_type: first.map_or(0, |m| texts.number(&m.name)),
         time_nanos: (run.started_ms as i64).saturating_mul(1_000_000),
-        duration_nanos: (run.ended_ms.saturating_sub(run.started_ms) as i64).saturating_mul(1_000_000),
+        duration_nanos: (took as i64).saturating_mul(1_000_000),
         comment: comments.iter().map(|c| texts.number(c)).collect(),
         ..proto::Profile::default()
     }

@@ -348,6 +348,9 @@ fn result(pid: u32, answer: &str) -> Result<i32, AttachError> {
     if text.contains("Dynamic agent loading is not enabled") {
         text.push_str(" Start the JVM with -XX:+EnableDynamicAgentLoading, or with -agentpath.");
     }
+    if text.contains("only permitted in the live phase") {
+        text.push_str(" It is starting or ending; try again.");
+    }
     Err(AttachError::NotLoaded { pid, text })
 }
 
@@ -410,5 +413,6 @@ mod tests {
         assert!(why("101\n").contains("it answered 101"));
         assert!(why("").contains("ended"));
         assert!(why("1\nDynamic agent loading is not enabled.").contains("-XX:+EnableDynamicAgentLoading"));
+        assert!(why("1\nDynamic agent loading is only permitted in the live phase").contains("try again"));
     }
 }

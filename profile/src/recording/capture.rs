@@ -152,7 +152,8 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
     let departed = Marks::new(top);
     let mut scan = Scan { mem, window: Window::new(mem), table, orphans: 0, torn: 0, departed, lanes, capture };
     for chunk in &chunks {
-        if scan.chunk(chunk).is_none() {
+        // Of what the JVM keeps in its own memory it has said so.
+        if scan.chunk(chunk).is_none() && !private {
             let at = chunk.at;
             scan.capture
                 .warnings
