@@ -12,11 +12,10 @@ use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use cprof_profile::options;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithRawSiginfo;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
@@ -65,7 +64,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
 
     // Handlers first: a signal that comes while the JVM is being started must reach it, not end us.
     let passed_on = signals::heeded(&[SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]);
-    let mut signals = Signals::new(passed_on).context("setting up how signals are passed on")?;
+    let mut signals = SignalsInfo::<WithRawSiginfo>::new(passed_on).context("setting up how signals are passed on")?;
     let mut command = Command::new(java);
     // The user's own -Xss comes later and wins.
     let variables: Vec<String> = stack_size::VARIABLES.iter().filter_map(|name| std::env::var(name).ok()).collect();
@@ -84,7 +83,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     // A JVM is far from writing anything yet.
     let places = before.unwrap_or_else(|| places(&path));
     let handle = signals.handle();
-    let forwarder = std::thread::spawn(move || signals.forever().for_each(|signal| forward(signal, pid)));
+    let forwarder = std::thread::spawn(move || signals.forever().for_each(|signal| forward(&signal, pid)));
     let status = child.wait().context("waiting for the JVM")?;
     handle.close();
     // The thread ends when its signals are closed; a panic in it has nothing to add to the program's result.
@@ -104,21 +103,14 @@ fn in_directory_of_process(out: &str) -> bool {
 }
 
 /// Passes a signal on to the JVM.
-fn forward(signal: i32, pid: u32) {
-    // Keys on a terminal reach every process in its foreground: the JVM has had this one.
-    if matches!(signal, SIGINT | SIGQUIT) && in_foreground() {
+fn forward(signal: &libc::siginfo_t, pid: u32) {
+    // Of a key on a terminal (sigaction(2)), which reaches every process in its foreground: the JVM has had this one.
+    if matches!(signal.si_signo, SIGINT | SIGQUIT) && signal.si_code == libc::SI_KERNEL {
         return;
     }
     // SAFETY: kill has no memory effects. The pid is our child's, which is not reaped before the signals are closed or is
     // being reaped now; a pid that is free by then makes kill fail with ESRCH, and pids are not reused at once.
-    unsafe { libc::kill(pid as libc::pid_t, signal) };
-}
-
-fn in_foreground() -> bool {
-    // Standard input may be a file.
-    let Ok(terminal) = File::open("/dev/tty") else { return false };
-    // SAFETY: neither call has memory effects.
-    unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
+    unsafe { libc::kill(pid as libc::pid_t, signal.si_signo) };
 }
 
 fn exit_code(status: ExitStatus) -> u8 {

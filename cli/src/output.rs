@@ -10,6 +10,7 @@ use std::fmt;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Cursor, IsTerminal, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempPath};
@@ -162,7 +163,7 @@ pub fn has_place(out: &Path, seen: impl Fn(&Path) -> PathBuf) -> Result<()> {
         let (out, directory) = (out.display(), directory.display());
         bail!("cannot write {out}: {directory} is no directory; create it, or name another file with --out");
     }
-    if seen(out).is_dir() {
+    if seen(out).is_dir() || out.as_os_str().as_bytes().ends_with(b"/") {
         bail!(Usage(format!("{} is a directory; name a file with --out, as -o app.cprof", out.display())));
     }
     may_replace(&seen(out)).with_context(|| cannot(out))

@@ -19,7 +19,7 @@ pub const VARIABLES: [&str; 2] = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"];
 /// The option that stands before those of the command line, for stacks as large as those of the [`VARIABLES`], which it overrides,
 /// are to be.
 pub fn leading(variables: &[String]) -> String {
-    let given = variables.iter().flat_map(|options| options.split_whitespace()).filter_map(larger).last();
+    let given = variables.iter().flat_map(|options| options.split_whitespace()).filter_map(larger).next_back();
     given.unwrap_or_else(|| OF_MAIN_THREAD.to_owned())
 }
 

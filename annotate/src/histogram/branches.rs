@@ -79,7 +79,8 @@ impl Branches {
         };
         if let Some(target) = row.outcomes.iter().find(|o| o.way == Way::Taken).and_then(|o| o.target) {
             let (taken, not_taken) = (count(&|way| *way == Way::Taken), count(&|way| *way == Way::NotTaken));
-            let (always, never) = (u64::from(not_taken == 0), u64::from(taken == 0));
+            // Neither, where an exception always left the block before it (`bba=block` charges it all the same).
+            let (always, never) = (u64::from(taken > 0 && not_taken == 0), u64::from(not_taken > 0 && taken == 0));
             let outcomes = Outcomes { taken, not_taken, sites: 1, always, never };
             self.by_opcode.entry(row.opcode).or_default().add(&outcomes);
             let direction = if target <= row.bci { &mut self.backward } else { &mut self.forward };

@@ -2,6 +2,7 @@
 //! without one); the colours of what prints and ends.
 
 use cprof_tests::live::{Workers, cprof, recording};
+use cprof_tests::run::Report;
 use cprof_tests::{OrFail, build, is_without, jdk, run};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,6 +79,32 @@ impl Drop for Terminal {
 /// A row of the table: a rate, a share, a rate, a name.
 fn is_row(line: &str) -> bool {
     line.split_whitespace().nth(1).is_some_and(|share| share.ends_with('%'))
+}
+
+/// By a key they come from the terminal, to the program too; from another process to `cprof run` alone.
+#[test]
+fn interrupts_of_either_kind_reach_the_program() {
+    if is_without("tmux") {
+        return;
+    }
+    let bench = &run::benches()[0];
+    for (way, by_key) in [("key", true), ("kill", false)] {
+        let directory = build::fresh(&format!("interrupt-{way}"));
+        let java = bench.jdk.command("java");
+        let program = format!("{} -cp {} Spins", java.get_program().display(), bench.built.class_path);
+        let (cprof, out) = (build::cprof(), directory.join("it.cprof"));
+        let run = format!("{} run --quiet -o {} -- {program}", cprof.display(), out.display());
+        let terminal = Terminal::start(200, false, &format!("sh -c 'echo $$ >pid; exec {run}'"), &directory);
+        terminal.until("program", |screen| screen.contains("ready"));
+        if by_key {
+            terminal.press("C-c");
+        } else {
+            let pid = fs::read_to_string(directory.join("pid")).or_fail("the process id");
+            cprof_tests::signal(pid.trim().parse().or_fail(&pid), libc::SIGINT);
+        }
+        terminal.until("end", |screen| screen.contains("ended with 130"));
+        assert_eq!(Report::read(&out).tree.of_method("Spins.step(I)I").calls, 1000, "{way}");
+    }
 }
 
 #[test]
