@@ -105,7 +105,7 @@ pub struct RunFacts {
 
 impl Profile {
     /// [`RunFacts::counted`] of its runs, if that is the same for all.
-    pub fn counted(&self) -> Option<Vec<&str>> {
+    pub fn counted(&self) -> Option<Vec<String>> {
         let Some((first, others)) = self.runs.split_first() else { return Some(self.run.counted()) };
         let counted = first.facts.counted();
         others.iter().all(|other| other.facts.counted() == counted).then_some(counted)
@@ -120,15 +120,15 @@ impl RunFacts {
         wished.filter_map(|list| CacheSpec::list(list).ok()).flatten().find(CacheSpec::is_fixed)
     }
 
-    /// What decides which bytecodes are counted, as it was given: methods of `root=`, and the options `include=`, `exclude=` and
-    /// `bba=` unless they say what holds anyway. Empty: everything, to the bytecode.
-    pub fn counted(&self) -> Vec<&str> {
+    /// What decides which bytecodes are counted, as options: `root=`, `include=`, `exclude=`, and `bba=` unless it says what holds
+    /// anyway. Empty: everything, to the bytecode.
+    pub fn counted(&self) -> Vec<String> {
         let decides = |option: &&str| {
             let is = |name: &str| option.split_once('=').is_some_and(|(given, _)| given == name);
             is("include") || is("exclude") || is("bba") && *option != "bba=precise"
         };
-        let mut given: Vec<&str> = self.roots.iter().map(String::as_str).collect();
-        given.extend(self.options.split(',').filter(decides));
+        let mut given: Vec<String> = self.roots.iter().map(|root| format!("root={root}")).collect();
+        given.extend(self.options.split(',').filter(decides).map(str::to_owned));
         given.sort_unstable();
         given.dedup();
         given

@@ -158,12 +158,15 @@ fn java_calls(profile: &Profile, measures: &Measures, callers: &[Option<Caller>]
         }
         let Some(caller) = &callers[caller as usize] else { continue };
         let method = &profile.methods[method as usize];
-        let same = caller.sites.iter().filter(|s| s.dynamic).find(|s| {
+        let at = nodes.site_of(node);
+        let same = |s: &&NativeSite| {
             let native = &profile.natives[s.native as usize];
-            native.name == method.name && native.descriptor == method.descriptor
-        });
-        if let Some(site) = same {
-            let selected = calls.entry((parent, site.native, nodes.site_of(node))).or_insert(0i64);
+            s.dynamic && native.name == method.name && native.descriptor == method.descriptor
+        };
+        let mut sites = caller.sites.iter().filter(same);
+        let site = if at == 0 { sites.next() } else { sites.find(|s| s.bci + 1 == at) };
+        if let Some(site) = site {
+            let selected = calls.entry((parent, site.native, at)).or_insert(0i64);
             *selected = selected.wrapping_add(measures.calls.get(node) as i64);
         }
     }

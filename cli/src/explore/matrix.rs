@@ -10,7 +10,7 @@ use cprof_profile::model::{Profile, RunFacts};
 use cprof_profile::names::thousands;
 use cprof_profile::target::{self, Library, Model, Place, TargetError};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
 use std::path::Path;
 use toml::Spanned;
@@ -178,6 +178,10 @@ impl Source<'_> {
                 let with = |set: &Vec<_>| Configuration { target: target.clone(), is_recorded, cache, set: set.clone() };
                 configurations.extend(sets.iter().map(with));
             }
+        }
+        let mut names = HashSet::new();
+        if let Some(twice) = configurations.iter().map(Configuration::name).find(|name| !names.insert(name.clone())) {
+            bail!("{} has {twice} more than once; name each processor, cache and value once", self.name);
         }
         let base = file.base.map(|base| self.base(base, profile)).transpose()?;
         Ok(Matrix { configurations, base })

@@ -266,6 +266,7 @@ fn explore() {
         ("[set]\nrws = [-1]", "rws is -1, and must be at least 0"),
         ("targets = []", "targets is empty; give it some, or leave it out"),
         ("caches = []", "caches is empty; give it some, or leave it out"),
+        ("targets = [\"jop\", \"jop\"]\ncaches = [\"none\"]", "has jop, none more than once"),
     ] {
         std::fs::write(&matrix, text.replacen("[set]", "targets = [\"jop\"]\n[set]", 1)).unwrap();
         let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);

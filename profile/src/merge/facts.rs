@@ -37,7 +37,7 @@ pub(super) fn combine(runs: &[Run], same_model: bool, notes: &mut Vec<String>) -
     all.uncounted.dedup();
     if targets {
         notes.push(
-            "the runs were recorded for different processors: reports show none unless one is named with --target".to_owned(),
+            "the runs were recorded for different processors, or some for none: reports show none unless one is named with --target".to_owned(),
         );
     }
     if counted {

@@ -288,7 +288,8 @@ impl<'a> Assembly<'_, 'a> {
             level,
             flow,
         });
-        self.hierarchy.sites(self.log, at, &method, number, &mut self.profile.native_sites);
+        let apart = self.profile.run.sites;
+        self.hierarchy.sites(self.log, at, &method, number, apart, &mut self.profile.native_sites);
         Ok(number)
     }
 

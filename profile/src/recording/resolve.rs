@@ -8,6 +8,7 @@ use cprof_instrument::classfile::instructions::Instructions;
 use cprof_instrument::classfile::opcode::op;
 use cprof_instrument::classfile::{ClassFile, Method, access};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::RefCell;
 
 const FINAL: u16 = 0x0010;
 const PRIVATE: u16 = 0x0002;
@@ -23,11 +24,20 @@ pub(super) struct Hierarchy<'a> {
     native_names: FxHashSet<(&'a [u8], &'a [u8])>,
     /// Of these, those that a Java method has which a call may select; and whether each such method was counted.
     java_names: FxHashMap<(&'a [u8], &'a [u8]), bool>,
+    /// The classes of these.
+    java_owners: FxHashMap<(&'a [u8], &'a [u8]), Vec<u32>>,
+    /// There are classes of which nothing is known.
+    unknown: bool,
+    /// The names of these and of all classes above them, as far as they were asked for; none: it may be any.
+    overridden: RefCell<Overridden<'a>>,
     loaders: Vec<&'a str>,
     natives: FxHashMap<(u32, u16), u32>,
     /// Natives that call sites named, in order of discovery.
     pub(super) found: Vec<Native>,
 }
+
+/// Names of classes by name and descriptor of a method.
+type Overridden<'a> = FxHashMap<(&'a [u8], &'a [u8]), Option<FxHashSet<&'a [u8]>>>;
 
 impl<'a> Hierarchy<'a> {
     pub(super) fn new(log: &Log<'a>) -> Hierarchy<'a> {
@@ -36,6 +46,9 @@ impl<'a> Hierarchy<'a> {
             by_name: FxHashMap::default(),
             native_names: FxHashSet::default(),
             java_names: FxHashMap::default(),
+            java_owners: FxHashMap::default(),
+            unknown: false,
+            overridden: RefCell::default(),
             loaders: log.classes.iter().map(|c| c.loader).collect(),
             natives: FxHashMap::default(),
             found: Vec::new(),
@@ -59,7 +72,7 @@ impl<'a> Hierarchy<'a> {
     /// are in the log, too, with no methods counted.
     fn note_java_names(&mut self, log: &Log<'_>) {
         let not_covered: FxHashSet<&str> = log.not_covered.iter().map(|&(name, _)| name).collect();
-        for (class, parsed) in log.classes.iter().zip(&self.parsed) {
+        for (at, (class, parsed)) in log.classes.iter().zip(&self.parsed).enumerate() {
             for method in parsed.iter().flat_map(|parsed| &parsed.methods) {
                 let name = (method.name, method.descriptor);
                 if method.access & NEVER_SELECTED != 0 || !self.native_names.contains(&name) {
@@ -67,12 +80,14 @@ impl<'a> Hierarchy<'a> {
                 }
                 let woven = class.methods.iter().any(|&(index, ..)| index == method.index);
                 *self.java_names.entry(name).or_insert(true) &= woven && !not_covered.contains(class.name);
+                self.java_owners.entry(name).or_default().push(at as u32);
             }
         }
         // A class of which nothing is known may have any of them. Not so the hidden ones that were there before cprof came:
         // lambdas and method handles' adapters have no such methods.
         let is_unknown = |name: &str| !self.by_name.contains_key(name.as_bytes()) && stable(name, false) == dotted(name);
-        if not_covered.iter().any(|name| is_unknown(name)) {
+        self.unknown = not_covered.iter().any(|name| is_unknown(name));
+        if self.unknown {
             self.java_names.values_mut().for_each(|counted| *counted = false);
         }
     }
@@ -92,6 +107,34 @@ impl<'a> Hierarchy<'a> {
         of(loader).or_else(|| of("")).or(same.first().copied())
     }
 
+    /// Whether a call on objects of a class may select a Java method instead of a native one: the class or a subclass has one.
+    fn is_overridden(&self, class: &[u8], name: &'a [u8], descriptor: &'a [u8]) -> bool {
+        // No class overrides what arrays have, and some methods are overridden by none (`Runtime.maxMemory`).
+        let Some(owners) = self.java_owners.get(&(name, descriptor)).filter(|_| class.first() != Some(&b'[')) else {
+            return false;
+        };
+        let mut overridden = self.overridden.borrow_mut();
+        let classes = overridden.entry((name, descriptor)).or_insert_with(|| self.at_and_above(owners));
+        classes.as_ref().is_none_or(|classes| classes.contains(class))
+    }
+
+    /// The names of classes and of all above them, of whatever loader; none where some are not known: it may be any.
+    fn at_and_above(&self, classes: &[u32]) -> Option<FxHashSet<&'a [u8]>> {
+        let (mut names, mut seen) = (FxHashSet::default(), FxHashSet::default());
+        let mut open = classes.to_vec();
+        while let Some(at) = open.pop() {
+            if !seen.insert(at) {
+                continue;
+            }
+            let class = self.parsed[at as usize].as_ref()?;
+            names.insert(class.name());
+            if let Some(above) = class.super_name() {
+                open.extend(self.by_name.get(above)?);
+            }
+        }
+        (!self.unknown).then_some(names)
+    }
+
     /// Finds a method in a class or its superclasses: the class's position and the method's.
     fn resolve(&self, class: &[u8], name: &[u8], descriptor: &[u8], loader: &str) -> Option<(u32, u16)> {
         // Arrays have Object's methods (JVMS §5.4.3.3; `clone` above all).
@@ -108,8 +151,17 @@ impl<'a> Hierarchy<'a> {
         None
     }
 
-    /// Adds the native call sites of a method of class `at` of the log, which is the profile's method `number`.
-    pub(super) fn sites(&mut self, log: &Log<'_>, at: usize, method: &Method<'a>, number: u32, out: &mut Vec<NativeSite>) {
+    /// Adds the native call sites of a method of class `at` of the log, which is the profile's method `number`. `apart`: the call
+    /// sites of contexts are known.
+    pub(super) fn sites(
+        &mut self,
+        log: &Log<'_>,
+        at: usize,
+        method: &Method<'a>,
+        number: u32,
+        apart: bool,
+        out: &mut Vec<NativeSite>,
+    ) {
         let loader = self.loaders[at];
         let mut calls: Vec<Call> = Vec::new();
         {
@@ -125,16 +177,18 @@ impl<'a> Hierarchy<'a> {
                     continue;
                 }
                 let mut native = None;
-                // No class overrides what arrays have, and some methods are overridden by none (`Runtime.maxMemory`).
-                let overridden =
-                    member.class.first() != Some(&b'[') && self.java_names.contains_key(&(member.name, member.descriptor));
-                let mut dynamic = matches!(instruction.opcode, op::INVOKEVIRTUAL | op::INVOKEINTERFACE) && overridden;
+                // Who implements an interface is not looked for.
+                let of_interface = instruction.opcode == op::INVOKEINTERFACE;
+                let mut open = of_interface || instruction.opcode == op::INVOKEVIRTUAL;
+                open &= self.java_names.contains_key(&(member.name, member.descriptor));
+                let mut dynamic = open && (of_interface || self.is_overridden(member.class, member.name, member.descriptor));
                 if instruction.opcode != op::INVOKEINTERFACE
                     && let Some((owner, index)) = self.resolve(member.class, member.name, member.descriptor, loader)
                     && let Some(declaring) = &self.parsed[owner as usize]
                 {
                     let resolved = &declaring.methods[index as usize];
-                    dynamic &= resolved.access & (FINAL | PRIVATE) == 0 && declaring.access & FINAL == 0;
+                    open &= resolved.access & (FINAL | PRIVATE) == 0 && declaring.access & FINAL == 0;
+                    dynamic &= open;
                     if resolved.access & access::NATIVE != 0 {
                         let found = &mut self.found;
                         let number = *self.natives.entry((owner, index)).or_insert_with(|| {
@@ -151,16 +205,21 @@ impl<'a> Hierarchy<'a> {
                 }
                 if native.is_some() || dynamic {
                     let (name, descriptor) = (member.name, member.descriptor);
-                    calls.push(Call { bci: instruction.bci, native, dynamic, name, descriptor });
+                    calls.push(Call { bci: instruction.bci, native, dynamic, open, of_interface, name, descriptor });
                 }
             }
         }
-        // Recorded Java calls tell name and descriptor, not the site: so beside a dynamic native site, every dynamic site
-        // of the same name counts, and what the Java methods did not take went to the native one.
+        let alike = |a: &Call, b: &Call| (a.name, a.descriptor) == (b.name, b.descriptor);
+        // What an interface's method turns out to be may be the native one beside it.
+        let of_interfaces: Vec<Call> = calls.iter().filter(|call| call.of_interface).copied().collect();
+        for call in &mut calls {
+            call.dynamic |= call.open && of_interfaces.iter().any(|other| alike(other, call));
+        }
+        // Recorded Java calls tell name and descriptor, and not the site unless sites are kept apart: so beside a dynamic native
+        // site, every dynamic site of the same name counts, and what the Java methods did not take went to the native one.
         for call in &calls {
-            let native = if call.dynamic {
-                let beside = |c: &&Call| c.dynamic && (c.name, c.descriptor) == (call.name, call.descriptor);
-                calls.iter().filter(beside).find_map(|c| c.native)
+            let native = if call.dynamic && !(apart && call.native.is_some()) {
+                calls.iter().filter(|c| c.dynamic && alike(c, call)).find_map(|c| c.native)
             } else {
                 call.native
             };
@@ -172,11 +231,16 @@ impl<'a> Hierarchy<'a> {
 }
 
 /// A call whose name and descriptor some native method has.
+#[derive(Clone, Copy)]
 struct Call<'a> {
     bci: u32,
     /// The native method it resolves to, if it does.
     native: Option<u32>,
+    /// It may select a Java method as well.
     dynamic: bool,
+    /// It could, were there one in a subclass.
+    open: bool,
+    of_interface: bool,
     name: &'a [u8],
     descriptor: &'a [u8],
 }

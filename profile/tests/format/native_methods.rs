@@ -121,6 +121,43 @@ fn call_sites_are_kept_apart_where_contexts_are() {
     assert_eq!(natives(&r.profile(&[])), expected);
 }
 
+/// `X.f` and `Y.f` are native, and so are the calls of one method of both; a subclass of `X` has an `f` in Java, and one of `Y` if
+/// `both`.
+fn two_of_one_name(both: bool) -> (Recording, u32, u32) {
+    let mut r = library();
+    for (name, over) in [("X", "X2"), ("Y", "Y2")] {
+        let mut native = ClassWriter::new(name, "java/lang/Object");
+        native.native("f", "()I", 0x0100);
+        r.class(native.finish(), false, Level::Precise);
+        if name == "X" || both {
+            let mut java = ClassWriter::new(over, name);
+            java.method("f", "()I", 0, &[op::ICONST_1, 172]); // ireturn
+            r.class(java.finish(), false, Level::Precise);
+        }
+    }
+    let java = if both { 1 } else { 0 };
+    let calls = [("X", "f", "()I"), ("Y", "f", "()I"), ("Y", "f", "()I")];
+    let a = r.class(calling(op::INVOKEVIRTUAL, &calls), false, Level::Precise)[0];
+    (r, a, a - 1 - java)
+}
+
+/// No Java method takes from `Y.f` what it took from `X.f`; where both may, the call sites tell.
+#[test]
+fn native_methods_of_one_name_are_told_apart() {
+    let (mut r, a, java) = two_of_one_name(false);
+    let tree = r.arena.tree("main", 0, 1);
+    let m = r.arena.node(tree, tree, a, 0, &[10]);
+    r.arena.node(tree, m, java, 0, &[4]);
+    assert_eq!(natives(&r.profile(&[])), [found("X", "f", 0, 6), found("Y", "f", 0, 20)]);
+
+    let (mut r, a, java) = two_of_one_name(true);
+    r.arena.put(header::FLAGS, 1);
+    let tree = r.arena.tree("main", 0, 1);
+    let m = r.arena.node(tree, tree, a, 0, &[10]);
+    r.arena.node(tree, m, java, 7, &[4]);
+    assert_eq!(natives(&r.profile(&[])), [found("X", "f", 2, 10), found("Y", "f", 7, 6), found("Y", "f", 12, 10)]);
+}
+
 const HASH_AND_CLASS: &[(&str, &str, &str)] = &[("A", "hashCode", "()I"), ("A", "getClass", "()Ljava/lang/Class;")];
 
 #[test]
