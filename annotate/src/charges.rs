@@ -97,7 +97,9 @@ impl<'a> Charges<'a> {
             let at = |s: &&cprof_profile::model::NativeSite| {
                 (s.method, s.native) == (method, native) && (site == 0 || s.bci + 1 == site) && self.not_told.is_told(s)
             };
-            let sites: Vec<_> = self.profile.native_sites.iter().filter(at).map(|s| (s.bci, InvokeKind::Vm)).collect();
+            let opcode = |bci| counted.row_at(bci).map(|row| counted.instructions[row].opcode);
+            let kind = |bci| opcode(bci).and_then(InvokeKind::of_opcode).unwrap_or(InvokeKind::Vm);
+            let sites: Vec<_> = self.profile.native_sites.iter().filter(at).map(|s| (s.bci, kind(s.bci))).collect();
             placing.calls(&sites, calls, cycles);
         }
         Ok(placing.finish(cycles, rows))

@@ -73,6 +73,8 @@ pub struct Merger {
     warnings: Vec<String>,
     /// Caches that all profiles so far have simulated; the outcomes are the contexts'.
     caches: Vec<CacheSpec>,
+    /// The order in which the profiles have theirs, of several the first by name: which profile comes first makes no difference.
+    cache_order: Option<Vec<String>>,
     /// Caches that some have not simulated, and which profile that was.
     left_out: BTreeMap<String, String>,
     /// One of the profiles was merged of runs that have no processor in common.
@@ -143,6 +145,8 @@ impl Merger {
     /// A cache's misses are known when every run has simulated it. One that some have not is left out, and evaluating with it is
     /// then refused: zeros in its place would be wrong in every report, and refusing to merge would take the counts away, too.
     fn keep_common_caches(&mut self, profile: &Profile, file: &str) {
+        let order: Vec<String> = profile.caches.iter().map(CacheSpec::to_string).collect();
+        self.cache_order = Some(self.cache_order.take().map_or(order.clone(), |first| first.min(order)));
         let Some(first) = self.first.as_ref().filter(|_| !self.runs.is_empty()) else {
             self.caches.clone_from(&profile.caches);
             self.contexts.set_caches(self.caches.len());
@@ -160,7 +164,8 @@ impl Merger {
 
     /// The merged profile.
     pub fn finish(self) -> Merged {
-        let Merger { runs, classes, contexts, gaps, mut warnings, caches, left_out, without_target, model, .. } = self;
+        let Merger { runs, classes, contexts, gaps, mut warnings, caches, cache_order, left_out, without_target, model, .. } =
+            self;
         let mut notes: Vec<String> = left_out
             .iter()
             .map(|(cache, file)| {
@@ -187,6 +192,11 @@ impl Merger {
         }
         let gaps = gaps.into_iter().map(|(class, method, reason)| Gap { class, method, reason }).collect();
         let columns = contexts.finish(&classes.methods, run.sites);
+        // Reports may take the first.
+        let order = cache_order.unwrap_or_default();
+        let mut simulated: Vec<_> = caches.into_iter().zip(columns.misses).collect();
+        simulated.sort_by_cached_key(|(cache, _)| order.iter().position(|name| *name == cache.to_string()));
+        let (caches, misses) = simulated.into_iter().unzip();
         let profile = Profile {
             run,
             runs,
@@ -202,7 +212,7 @@ impl Merger {
             nodes: columns.nodes,
             departures: columns.departures,
             caches,
-            misses: columns.misses,
+            misses,
             gaps,
             warnings,
         };

@@ -225,6 +225,15 @@ fn caches_that_not_all_simulated_are_left_out_and_said_to_be() {
     let Merged { profile, notes } = merge(&[&with, &swapped]).unwrap();
     assert_eq!((profile.caches.clone(), notes.len()), (with.caches.clone(), 1));
     assert_eq!(profile.misses[0].entry, with.misses[0].entry.iter().map(|n| n * 2).collect::<Vec<_>>());
+    // Reports may take the first.
+    let mut other = swapped.clone();
+    other.caches.reverse();
+    other.misses.reverse();
+    for order in [[&swapped, &other], [&other, &swapped]] {
+        let all = merged(&order);
+        assert_eq!((&all.caches, &all.misses[0].entry), (&other.caches, &profile.misses[0].entry));
+    }
+    assert_eq!(merged(&[&swapped, &swapped]).caches, swapped.caches);
 }
 
 #[test]
