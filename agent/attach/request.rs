@@ -51,13 +51,16 @@ impl Request {
                     out = Some(PathBuf::from(path));
                     options.push(option);
                 }
-                Some(("started_ms", number)) if number.parse::<u64>().is_ok() => started_ms = number.parse().ok(),
+                Some(("started_ms", number)) => match number.parse() {
+                    Ok(number) => started_ms = Some(number),
+                    Err(_) => options.push(option),
+                },
                 _ => options.push(option),
             }
         }
         let others = options.iter().find(|option| !option.starts_with("out="));
         let command = match (command, others, out) {
-            (None | Some("snapshot" | "status"), ..) if started_ms.is_some() => {
+            (command, ..) if started_ms.is_some() && command != Some("detach") => {
                 Err("started_ms= belongs to command=detach".to_owned())
             }
             (None, ..) => Ok(Command::Attach(options.join(","))),

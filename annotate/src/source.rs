@@ -29,6 +29,12 @@ pub enum SourceError {
         /// Why.
         error: ZipError,
     },
+    /// It cannot be searched.
+    #[error("{} is a pipe or a device. Give a directory, or a zip or jar of sources", path.display())]
+    Pipe {
+        /// The place.
+        path: PathBuf,
+    },
     /// Nobody writes such a source.
     #[error("{name} is larger than {} MB, so it is taken for no source", MAX_SIZE >> 20)]
     Large {
@@ -66,8 +72,13 @@ impl Sources {
     pub fn open(paths: &[PathBuf]) -> Result<Sources, SourceError> {
         let place = |path: &PathBuf| {
             let io = |error| SourceError::Io { path: path.clone(), error };
-            if fs::metadata(path).map_err(io)?.is_dir() {
+            let metadata = fs::metadata(path).map_err(io)?;
+            if metadata.is_dir() {
                 return Ok(Place::Directory(path.clone()));
+            }
+            // A pipe would be waited for, and cannot be read back and forth.
+            if !metadata.is_file() {
+                return Err(SourceError::Pipe { path: path.clone() });
             }
             let archive = ZipArchive::new(BufReader::new(File::open(path).map_err(io)?));
             let archive = archive.map_err(|error| SourceError::Archive { path: path.clone(), error })?;
@@ -284,6 +295,7 @@ mod tests {
         assert_eq!(find("a/b/E", "E.java"), None);
         assert!(matches!(Sources::open(&[directory.join("nowhere")]), Err(SourceError::Io { .. })));
         assert!(matches!(Sources::open(&[directory.join("tree/K.kt")]), Err(SourceError::Archive { .. })));
+        assert!(matches!(Sources::open(&["/dev/null".into()]), Err(SourceError::Pipe { .. })));
         fs::remove_dir_all(directory).unwrap();
     }
 

@@ -1,7 +1,7 @@
 //! `cprof export`: profiles in the formats of other tools.
 
 use crate::args::{Export, ExportFormat as Format};
-use crate::metrics::{Notes, columns, load};
+use crate::metrics::{Notes, TARGET_ADDS, columns, load};
 use crate::output::{self, Output};
 use crate::parquet;
 use crate::progress::Progress;
@@ -73,6 +73,6 @@ pub fn export(args: &Export) -> Result<()> {
 fn choose(mut all: Vec<Metric>, args: &Export) -> Result<Vec<Metric>> {
     let one = matches!(args.format, Format::Collapsed | Format::Chrome).then_some("bytecodes");
     let Some(name) = args.metric.as_deref().or(one) else { return Ok(all) };
-    let found = find(all.iter(), name).map_err(|e| anyhow!("{}: {e}", args.part.file.display()));
+    let found = find(all.iter(), name, TARGET_ADDS).map_err(|e| anyhow!("{}: {e}", args.part.file.display()));
     Ok(vec![all.swap_remove(found?)])
 }

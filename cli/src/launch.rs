@@ -35,7 +35,9 @@ pub fn run(args: &Run) -> Result<ExitCode> {
         )));
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-    let out = options::with_start(&args.out, now);
+    // The agent replaces links, for it may be a privileged program's. This one is named by whoever has it.
+    let linked = output::behind_link(Path::new(&args.out)).and_then(|file| file.to_str().map(options::literal));
+    let out = linked.unwrap_or_else(|| options::with_start(&args.out, now));
     // The agent would find out at the end of the run.
     let filled = options::out_path(Path::new(&out), 0, now);
     if !in_directory_of_process(&out) {
@@ -63,10 +65,12 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     option.push(given.text());
 
     // Handlers first: a signal that comes while the JVM is being started must reach it, not end us.
-    let passed_on = signals::heeded(&[SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]);
+    let mut passed_on = signals::heeded(&[SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2]);
+    // Of this one the JVM makes a thread dump though it was being ignored, as shells have it for jobs in the background.
+    passed_on.push(SIGQUIT);
     let mut signals = SignalsInfo::<WithRawSiginfo>::new(passed_on).context("setting up how signals are passed on")?;
     let mut command = Command::new(java);
-    // The user's own -Xss comes later and wins.
+    // The user's own -Xss on the command line comes later and wins.
     let variables: Vec<String> = stack_size::VARIABLES.iter().filter_map(|name| std::env::var(name).ok()).collect();
     command.args([option.as_os_str(), OsStr::new(&stack_size::leading(&variables))]);
     if args.deterministic {

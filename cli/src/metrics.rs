@@ -33,6 +33,9 @@ pub struct OnProcessor {
     pub notes: Vec<String>,
 }
 
+/// How a metric of cycles is had where there is none.
+pub const TARGET_ADDS: &str = "--target adds cycles";
+
 /// What a reader of cycles must know: each note once, with the columns that it is about.
 #[derive(Default)]
 pub struct Notes(Vec<(String, Vec<String>)>);

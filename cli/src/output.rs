@@ -82,6 +82,18 @@ fn folder(file: &Path) -> &Path {
     file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// The file that a link of the user's points to, whether it is there or not; `None`: the path names no link, or one to something
+/// else. Those in /dev say where they lead in no path.
+pub fn behind_link(path: &Path) -> Option<PathBuf> {
+    let leads_to_file = || path.metadata().map_or(true, |target| target.is_file());
+    (path.is_symlink() && !path.starts_with("/dev") && leads_to_file()).then(|| written(path))
+}
+
+/// What is written where a path is named: links are followed.
+fn written(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| to_be_made(path))
+}
+
 /// What a path names that is not there: a link to nothing names what it points to.
 fn to_be_made(path: &Path) -> PathBuf {
     let mut at = path.to_owned();
@@ -224,8 +236,7 @@ impl Output {
         if path == Path::new("-") {
             return Ok(Output::Standard(BufWriter::with_capacity(BUFFER, io::stdout())));
         }
-        // Links are followed: what they point to is what is written.
-        let target = path.canonicalize().unwrap_or_else(|_| to_be_made(path));
+        let target = written(path);
         if target.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
             let file = File::options().write(true).open(&target).with_context(cannot)?;
             return Ok(Output::Within(BufWriter::with_capacity(BUFFER, file), path.to_owned()));

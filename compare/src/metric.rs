@@ -6,11 +6,13 @@ use thiserror::Error;
 /// No metric, or several, are called so.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("{}", if self.several { format!("{} may be any of {}", self.name, self.names.join(", ")) }
-    else { format!("there is no metric {}; there are {}{}", self.name, self.names.join(", "), self.way_out()) })]
+    else { format!("there is no metric {}; there are {}{}", self.name, self.names.join(", "), self.cycles) })]
 pub struct NoMetric {
     name: String,
     several: bool,
     names: Vec<String>,
+    /// Where cycles are to be had, when there are none.
+    cycles: String,
 }
 
 impl NoMetric {
@@ -18,16 +20,11 @@ impl NoMetric {
     pub fn is_ambiguous(&self) -> bool {
         self.several
     }
-
-    fn way_out(&self) -> &'static str {
-        let is_of_processor = |name: &String| name.starts_with("cycles");
-        if self.names.iter().any(is_of_processor) { "" } else { "; --target adds cycles" }
-    }
 }
 
 /// The position of the metric of that name. What stands in brackets may be left out from the end as long as one remains:
-/// `cycles[jop]` or `cycles` for `cycles[jop,4k/16]`.
-pub fn find<'m>(mut metrics: impl Iterator<Item = &'m Metric> + Clone, name: &str) -> Result<usize, NoMetric> {
+/// `cycles[jop]` or `cycles` for `cycles[jop,4k/16]`. `cycles` is what to say where there are none: how one gets some.
+pub fn find<'m>(mut metrics: impl Iterator<Item = &'m Metric> + Clone, name: &str, cycles: &str) -> Result<usize, NoMetric> {
     if let Some(at) = metrics.clone().position(|m| m.name == name) {
         return Ok(at);
     }
@@ -39,8 +36,10 @@ pub fn find<'m>(mut metrics: impl Iterator<Item = &'m Metric> + Clone, name: &st
     }
     let several = !fitting.is_empty();
     let names = |list: &mut dyn Iterator<Item = &'m Metric>| list.map(|m| m.name.clone()).collect();
-    let names = if several { names(&mut fitting.into_iter().map(|(_, m)| m)) } else { names(&mut metrics) };
-    Err(NoMetric { name: name.to_owned(), several, names })
+    let names: Vec<String> = if several { names(&mut fitting.into_iter().map(|(_, m)| m)) } else { names(&mut metrics) };
+    let has_cycles = names.iter().any(|name| name.starts_with("cycles"));
+    let cycles = if has_cycles { String::new() } else { format!("; {cycles}") };
+    Err(NoMetric { name: name.to_owned(), several, names, cycles })
 }
 
 #[cfg(test)]
@@ -51,15 +50,14 @@ mod tests {
     fn names_may_be_short_as_long_as_they_are_clear() {
         let metric = |name: &str| Metric { name: name.into(), unit: "", own: Default::default() };
         let all = ["calls", "bytecodes", "cycles[jop,4k/16]", "cycles[jop rws=3,4k/16]", "cycles[pico,4k/16]"].map(metric);
-        let found = |name: &str| find(all.iter(), name).map(|at| all[at].name.as_str());
+        let found = |name: &str| find(all.iter(), name, "").map(|at| all[at].name.as_str());
         assert_eq!(found("calls"), Ok("calls"));
         assert_eq!(found("cycles[pico]"), Ok("cycles[pico,4k/16]"));
         assert_eq!(found("cycles[jop,4k/16]"), Ok("cycles[jop,4k/16]"));
         let error = |name: &str| found(name).unwrap_err().to_string();
         assert_eq!(error("cycles[jop]"), "cycles[jop] may be any of cycles[jop,4k/16], cycles[jop rws=3,4k/16]");
         assert!(error("cycle").starts_with("there is no metric cycle; there are calls, bytecodes, "));
-        assert!(!error("cycle").contains("--target"));
-        let counted = find(all[..2].iter(), "cycles[jop]").unwrap_err();
-        assert_eq!(counted.to_string(), "there is no metric cycles[jop]; there are calls, bytecodes; --target adds cycles");
+        let counted = find(all[..2].iter(), "cycles[jop]", "ask").unwrap_err();
+        assert_eq!(counted.to_string(), "there is no metric cycles[jop]; there are calls, bytecodes; ask");
     }
 }

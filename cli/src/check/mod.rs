@@ -161,7 +161,7 @@ fn measured(view: &View, checked: &Profile, budgets: &[Budget], args: &Check) ->
                 })
             }),
             None if name == "cycles" => Err(anyhow!("the recording is for no processor; name one, as cycles[jop]")),
-            None => find(metrics.iter(), name).map_err(|e| anyhow!("{e}, and those of a processor, as cycles[jop]")),
+            None => find(metrics.iter(), name, "cycles[jop] are those on a processor").map_err(Into::into),
         };
         let found = match found {
             // No limit's fault.

@@ -10,7 +10,7 @@ pub use notes::{doubts, doubts_of_two, recorded_differently};
 pub use overlap::overlap;
 
 use crate::args::{Processors, Two};
-use crate::metrics::{self, Notes, columns, telling};
+use crate::metrics::{self, Notes, TARGET_ADDS, columns, telling};
 use crate::progress::Progress;
 use crate::report::view::{Shape, View};
 use anyhow::{Context, Result};
@@ -59,7 +59,7 @@ impl Loaded {
     /// The metric that `--metric` names; of all that both profiles have.
     fn named<'a>(&self, comparison: &Comparison<'a>, name: &str) -> Result<Pair<'a>> {
         let pairs = comparison.metrics();
-        let found = find(pairs.iter().map(|p| p.before), name);
+        let found = find(pairs.iter().map(|p| p.before), name, TARGET_ADDS);
         let is_ambiguous = found.as_ref().is_err_and(NoMetric::is_ambiguous);
         let at = found.with_context(|| {
             if is_ambiguous {

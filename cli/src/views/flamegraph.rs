@@ -2,7 +2,7 @@
 
 use super::{Loaded, written};
 use crate::args::Flamegraph;
-use crate::metrics::{self, Notes, columns};
+use crate::metrics::{self, Notes, TARGET_ADDS, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::report::view::Shape;
@@ -82,6 +82,6 @@ fn both(after: &Loaded, before: Option<&Loaded>, name: &str) -> Result<(Metric, 
 
 fn metric(loaded: &Loaded, name: &str) -> Result<Metric> {
     let mut all = columns(&loaded.view, &loaded.view.tree, &loaded.processors);
-    let at = find(all.iter(), name).with_context(|| loaded.view.file.clone())?;
+    let at = find(all.iter(), name, TARGET_ADDS).with_context(|| loaded.view.file.clone())?;
     Ok(all.swap_remove(at))
 }

@@ -146,7 +146,10 @@ impl Merger {
     /// then refused: zeros in its place would be wrong in every report, and refusing to merge would take the counts away, too.
     fn keep_common_caches(&mut self, profile: &Profile, file: &str) {
         let order: Vec<String> = profile.caches.iter().map(CacheSpec::to_string).collect();
-        self.cache_order = Some(self.cache_order.take().map_or(order.clone(), |first| first.min(order)));
+        self.cache_order = Some(match self.cache_order.take() {
+            Some(first) => first.min(order),
+            None => order,
+        });
         let Some(first) = self.first.as_ref().filter(|_| !self.runs.is_empty()) else {
             self.caches.clone_from(&profile.caches);
             self.contexts.set_caches(self.caches.len());

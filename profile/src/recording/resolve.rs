@@ -120,6 +120,9 @@ impl<'a> Hierarchy<'a> {
 
     /// The names of classes and of all above them, of whatever loader; none where some are not known: it may be any.
     fn at_and_above(&self, classes: &[u32]) -> Option<FxHashSet<&'a [u8]>> {
+        if self.unknown {
+            return None;
+        }
         let (mut names, mut seen) = (FxHashSet::default(), FxHashSet::default());
         let mut open = classes.to_vec();
         while let Some(at) = open.pop() {
@@ -132,7 +135,7 @@ impl<'a> Hierarchy<'a> {
                 open.extend(self.by_name.get(above)?);
             }
         }
-        (!self.unknown).then_some(names)
+        Some(names)
     }
 
     /// Finds a method in a class or its superclasses: the class's position and the method's.

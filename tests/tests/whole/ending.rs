@@ -36,6 +36,39 @@ fn signalled(signal: i32) {
     }
 }
 
+/// As shells start jobs in the background: HotSpot heeds SIGQUIT all the same. And a link is written behind, not replaced.
+#[test]
+fn a_job_in_the_background_dumps_its_threads_and_keeps_the_link_to_its_profile() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("background-{}", bench.jdk.feature));
+        let (latest, out) = (directory.join("latest.cprof"), directory.join("first.cprof"));
+        std::os::unix::fs::symlink("first.cprof", &latest).or_fail(latest.display());
+        let mut shell = Command::new("sh");
+        let ignoring = "trap '' INT QUIT; exec \"$@\"";
+        shell.args(["-c", ignoring, "sh"]).arg(build::cprof()).args(["run", "--quiet", "--root", "Spins.measured", "-o"]);
+        shell.arg(&latest).arg("--").arg(bench.jdk.command("java").get_program()).args(["-cp", &bench.built.class_path, "Spins"]);
+        shell.env("CPROF_AGENT", build::agent());
+        let mut child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().or_fail("starting cprof run");
+        let mut said = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut until = |wanted: &str| {
+            let mut line = String::new();
+            while !line.contains(wanted) {
+                line.clear();
+                assert_ne!(said.read_line(&mut line).or_fail("reading what Spins prints"), 0, "no {wanted:?}");
+            }
+        };
+        until("ready");
+        cprof_tests::signal(child.id(), libc::SIGQUIT);
+        until("Full thread dump");
+        until("JNI global ref");
+        cprof_tests::signal(child.id(), libc::SIGTERM);
+        let ending = Ending::from(child.wait_with_output().or_fail("waiting for cprof run"));
+        assert_eq!(ending.code, 128 + libc::SIGTERM, "JDK {}: {}", bench.jdk.feature, ending.stderr);
+        assert!(latest.is_symlink() && !out.is_symlink());
+        assert_eq!(Report::read(&out).tree.of_method("Spins.step(I)I").calls, 1000);
+    }
+}
+
 /// Nothing half-written lies beside the profile.
 fn assert_only_the_profile(directory: &Path, out: &Path) {
     let files: Vec<_> = std::fs::read_dir(directory).or_fail(directory.display()).flatten().map(|e| e.path()).collect();
