@@ -41,15 +41,15 @@ pub fn similar(list: &[Symbol], what: &str, kinds: Kinds) -> String {
         let methods = sorted(&mut of_class.iter().map(|s| s.method.clone()));
         return format!("methods of that class that ran: {}", few(&methods, OF_CLASS));
     }
-    // A name without its package fits best, then what is spelt alike.
-    let score = |full: &str| {
-        let tail = full.strip_suffix(&*name).is_some_and(|before| before.ends_with(['.', '$']));
-        let last = full.rsplit('.').next().unwrap_or(full);
-        if tail { 2.0 } else { strsim::jaro_winkler(last, method) }
-    };
     let methods = list.iter().map(|s| format!("{}.{}", s.class, s.method));
     let classes = list.iter().filter(|_| kinds == Kinds::Both).map(|s| s.class.clone());
     let names = sorted(&mut methods.chain(classes));
+    let is_tail = |full: &&String| full.strip_suffix(&*name).is_some_and(|before| before.ends_with(['.', '$']));
+    let without_package: Vec<&String> = names.iter().filter(is_tail).collect();
+    if !without_package.is_empty() {
+        return format!("similar names: {}", few(&without_package, SUGGESTIONS));
+    }
+    let score = |full: &str| strsim::jaro_winkler(full.rsplit('.').next().unwrap_or(full), method);
     let mut scored: Vec<(f64, &String)> = names.iter().map(|name| (score(name), name)).filter(|s| s.0 > ALIKE).collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     if scored.is_empty() {
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(meant("Codec.encode"), "similar names: com.acme.Codec.encode");
         assert_eq!(meant("Inner.run"), "similar names: com.acme.Main$Inner.run");
         assert_eq!(meant("encode"), "similar names: com.acme.Codec.encode");
-        assert_eq!(meant("org.Other.encoed"), "similar names: com.acme.Codec.encode");
+        assert_eq!(meant("org.Other.encoed"), "similar names: com.acme.Codec.encode, com.acme.Codec.decode");
         assert!(meant("zzz").starts_with("give classes with their packages"));
         assert!(meant("com.acme.Codex").starts_with("give classes with their packages"));
         assert_eq!(similar(&list, "com.acme.Codex", Kinds::Both), "similar names: com.acme.Codec");
