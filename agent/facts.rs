@@ -2,6 +2,7 @@
 
 use crate::jvmti::Jvmti;
 use cprof_profile::model::RunFacts;
+use cprof_profile::names::main_of;
 use cprof_profile::options::Options;
 use cprof_profile::recording::{LOG_VERSION, Origin};
 
@@ -10,13 +11,13 @@ pub fn run(jvmti: Jvmti, options: &Options, pid: u32, started_ms: u64) -> RunFac
     let property = |name| jvmti.system_property(name).unwrap_or_default();
     let arguments = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     let arguments = arguments.strip_suffix(b"\0").unwrap_or(&arguments);
-    let main = property("sun.java.command");
+    let arguments: Vec<String> = arguments.split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect();
     RunFacts {
         cprof_version: env!("CARGO_PKG_VERSION").to_owned(),
         jvm_version: property("java.vm.version"),
         jvm_vendor: format!("{} {}", property("java.vm.vendor"), property("java.vm.name")),
-        command_line: arguments.split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect(),
-        main_class: main.split_whitespace().next().unwrap_or_default().to_owned(),
+        main_class: main_of(&property("sun.java.command"), &arguments).to_owned(),
+        command_line: arguments,
         options: options.text.clone(),
         pid,
         started_ms,

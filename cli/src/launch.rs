@@ -3,7 +3,7 @@
 use crate::agent::{self, AGENT};
 use crate::args::Run;
 use crate::live;
-use crate::output::{self, Identity};
+use crate::output::{self, Identity, tell};
 use crate::report;
 use crate::signals;
 use crate::stack_size;
@@ -93,8 +93,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     // The thread ends when its signals are closed; a panic in it has nothing to add to the program's result.
     let _ = forwarder.join();
 
-    // Fails when nobody reads standard error; the exit code is the program's all the same.
-    let _ = summarise(&path, written(&places), pid, args.quiet);
+    summarise(&path, written(&places), pid, args.quiet);
     Ok(ExitCode::from(exit_code(status)))
 }
 
@@ -124,29 +123,32 @@ fn exit_code(status: ExitStatus) -> u8 {
     }
 }
 
-/// Prints the summary unless it is to be `quiet`, and why there is none.
-fn summarise(path: &Path, written: Option<PathBuf>, pid: u32, quiet: bool) -> Result<()> {
-    let mut err = io::stderr().lock();
+/// Prints the summary unless it is to be `quiet`, and why there is none. Whether anybody reads that: the exit code is the program's.
+fn summarise(path: &Path, written: Option<PathBuf>, pid: u32, quiet: bool) {
     if let Some(path) = written {
-        let style = Style::of(&err);
-        if !quiet && let Err(e) = report::summary(&path, &mut err, style) {
-            writeln!(err, "cprof: {e:#}")?;
+        if quiet {
+            return;
         }
-        return Ok(());
+        // Standard error is not ours meanwhile: how far it is is said there, by another thread.
+        let mut summary = Vec::new();
+        match report::summary(&path, &mut summary, Style::of(&io::stderr())) {
+            Ok(()) => drop(io::stderr().write_all(&summary)),
+            Err(e) => tell(format_args!("{e:#}")),
+        }
+        return;
     }
     let shown = path.display();
     if path.metadata().is_ok_and(|file| !file.is_file()) {
         if !quiet {
-            writeln!(err, "cprof: the profile went into {shown}, which is no file: there is nothing to sum up")?;
+            tell(format_args!("the profile went into {shown}, which is no file: there is nothing to sum up"));
         }
-        return Ok(());
+        return;
     }
-    writeln!(err, "cprof: no profile was written to {shown}")?;
+    tell(format_args!("no profile was written to {shown}"));
     if let Some(left) = live::left_by(pid) {
         let left = left.display();
-        writeln!(err, "cprof: what it had counted is in {left}; write it with: cprof recover {left} -o {shown}")?;
+        tell(format_args!("what it had counted is in {left}; write it with: cprof recover {left} -o {shown}"));
     }
-    Ok(())
 }
 
 /// Where a file may be, and what was there.

@@ -58,15 +58,14 @@ impl Shared {
     fn speak(&self, doing: &str, terminal: &mut dyn Write) {
         let begin = Instant::now();
         let mut wait = LONG;
-        let mut over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            over = match self.wake.wait_timeout_while(over, wait, |over| !*over) {
-                Ok((over, _)) => over,
-                Err(poisoned) => poisoned.into_inner().0,
-            };
+            let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+            let (over, _) = self.wake.wait_timeout_while(over, wait, |over| !*over).unwrap_or_else(PoisonError::into_inner);
             if *over {
                 break;
             }
+            // A terminal may take its time.
+            drop(over);
             wait = INTERVAL;
             // Some terminals do not know how wide they are.
             let columns = crossterm::terminal::size().map_or(0, |(columns, _)| usize::from(columns));

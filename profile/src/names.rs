@@ -110,6 +110,19 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
+/// The main class, module or jar of a JVM's command (the property `sun.java.command`), which its parameters follow after a blank. One
+/// of the process's arguments tells where it ends if it has blanks itself.
+pub fn main_of<'c>(command: &'c str, arguments: &[String]) -> &'c str {
+    let begins = |argument: &&String| {
+        !argument.is_empty()
+            && command.strip_prefix(argument.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    match arguments.iter().find(begins) {
+        Some(argument) => &command[..argument.len()],
+        None => command.split_whitespace().next().unwrap_or_default(),
+    }
+}
+
 /// The first `most` of a list, and how many more there are: `a, b and 2 more`.
 pub fn few<S: AsRef<str>>(list: &[S], most: usize) -> String {
     let named: Vec<&str> = list.iter().take(most).map(AsRef::as_ref).collect();
@@ -175,6 +188,19 @@ pub fn parameters(descriptor: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_jvm_runs() {
+        let main = |command: &'static str, arguments: &[&str]| {
+            main_of(command, &arguments.iter().map(|&argument| argument.to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(main("a.Main x y", &["java", "-cp", "", "a.Main", "x", "y"]), "a.Main");
+        assert_eq!(main("lib/my app.jar x", &["java", "-jar", "lib/my app.jar", "x"]), "lib/my app.jar");
+        // Its arguments may not be known, or the launcher have a main class of its own.
+        assert_eq!(main("a.Main x y", &[]), "a.Main");
+        assert_eq!(main("launcher.Main A.java", &["java", "A.java"]), "launcher.Main");
+        assert_eq!(main("", &["java"]), "");
+    }
 
     #[test]
     fn hidden_classes_lose_their_running_numbers() {

@@ -15,9 +15,11 @@ pub use recover::recover;
 pub use snapshot::snapshot;
 pub use top::top;
 
-use crate::output;
+use crate::output::{self, tell};
+use crate::style::Style;
 use cprof_profile::model::RunFacts;
 use cprof_profile::options;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -32,6 +34,12 @@ fn wrote(out: &Path, size: &str) -> String {
         true => format!("wrote it to standard output ({size})"),
         false => format!("wrote {} ({size}){}", out.display(), output::shown_with(out)),
     }
+}
+
+/// Says what a profile warns of.
+fn warn(warnings: &[String]) {
+    let style = Style::of(&io::stderr());
+    warnings.iter().for_each(|warning| tell(format_args!("{}", style.warning(warning))));
 }
 
 /// What a process that has ended has counted and left here, if it could not write its profile.

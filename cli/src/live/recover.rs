@@ -1,16 +1,14 @@
 //! `cprof recover`: the profile of a JVM that could not write it.
 
-use super::{out_path, size, which, wrote};
+use super::{out_path, size, warn, which, wrote};
 use crate::args::Recover;
-use crate::output;
-use crate::style::Style;
+use crate::output::{self, tell};
 use anyhow::{Context, Result, ensure};
 use cprof_live::take;
 use cprof_profile::integrity::{self, Integrity};
 use cprof_profile::model::Taken;
 use cprof_profile::names::thousands;
 use cprof_profile::{file, model};
-use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes it, checks it, and says what it is worth.
@@ -25,11 +23,7 @@ pub fn recover(args: &Recover) -> Result<()> {
     let again = read.as_ref().unwrap_or(&profile);
     ensure!(*again == profile, "{} does not read back as it was written; is the disk in order?", out.display());
     let found = integrity::check(again).with_context(|| format!("{} was written, but cannot be evaluated", out.display()))?;
-    let mut err = io::stderr().lock();
-    let style = Style::of(&err);
-    for warning in &again.warnings {
-        writeln!(err, "cprof: {}", style.warning(warning))?;
-    }
+    warn(&again.warnings);
     ensure!(
         found.contexts > 0,
         "nothing could be recovered from {}: the JVM ended before it counted anything, or the recording is damaged; {} was written, but \
@@ -39,9 +33,9 @@ pub fn recover(args: &Recover) -> Result<()> {
     );
     if !args.quiet {
         let directory = recording.path().display();
-        writeln!(err, "cprof: {}", wrote(&out, &size(bytes)))?;
-        writeln!(err, "cprof: {}", verdict(&found, again))?;
-        writeln!(err, "cprof: the recording stays in {directory}; remove it with: cprof clean {directory}")?;
+        tell(format_args!("{}", wrote(&out, &size(bytes))));
+        tell(format_args!("{}", verdict(&found, again)));
+        tell(format_args!("the recording stays in {directory}; remove it with: cprof clean {directory}"));
     }
     Ok(())
 }

@@ -1,15 +1,13 @@
 //! `cprof snapshot`: a profile of a running JVM, which does not notice.
 
 use super::attach::{exact_snapshot, of_recording};
-use super::{out_path, size, which, wrote};
+use super::{out_path, size, warn, which, wrote};
 use crate::args::Snapshot;
-use crate::output;
-use crate::style::Style;
+use crate::output::{self, tell};
 use anyhow::Result;
 use cprof_live::take;
 use cprof_profile::model::Taken;
 use cprof_profile::names::thousands;
-use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes it.
@@ -19,7 +17,7 @@ pub fn snapshot(args: &Snapshot) -> Result<()> {
         let out = out_path(&args.out, &of_recording(args.pid));
         let bytes = exact_snapshot(args.pid, args.agent.as_deref(), &out)?;
         if !args.quiet {
-            output::tell(format_args!("{}", wrote(&out, &size(bytes))));
+            tell(format_args!("{}", wrote(&out, &size(bytes))));
         }
         return Ok(());
     }
@@ -31,12 +29,8 @@ pub fn snapshot(args: &Snapshot) -> Result<()> {
         // What there is to warn of is in the profile too.
         return Ok(());
     }
-    let mut err = io::stderr().lock();
-    let style = Style::of(&err);
-    for warning in &profile.warnings {
-        writeln!(err, "cprof: {}", style.warning(warning))?;
-    }
+    warn(&profile.warnings);
     let contexts = thousands(profile.nodes.len() as u64);
-    writeln!(err, "cprof: {}", wrote(&out, &format!("{}, {contexts} contexts", size(bytes))))?;
+    tell(format_args!("{}", wrote(&out, &format!("{}, {contexts} contexts", size(bytes)))));
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::launcher::Arguments;
 use super::perfdata::PerfData;
 use crate::process::{self, Process, own_user, read_foreign};
 use crate::recordings::Shelf;
+use cprof_profile::names;
 use rustix::fs::OFlags;
 use std::io;
 use std::path::Path;
@@ -62,7 +63,7 @@ impl Jvm {
             },
         };
         let main = match text("sun.rt.javaCommand") {
-            command if !command.is_empty() => command.split_whitespace().next().unwrap_or_default().to_owned(),
+            command if !command.is_empty() => names::main_of(&command, &process.command_line()).to_owned(),
             _ => main_of(&process.command_line()),
         };
         // The first character: "can attach" (HotSpot, runtime/statSampler.cpp and perfData.cpp).

@@ -107,6 +107,23 @@ fn interrupts_of_either_kind_reach_the_program() {
     }
 }
 
+/// A million contexts take long enough to sum up for that to be said on the terminal meanwhile.
+#[test]
+fn a_summary_that_takes_long_comes() {
+    if is_without("tmux") {
+        return;
+    }
+    let bench = &run::benches()[0];
+    let directory = build::fresh("long-summary");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("views/Hostile.java");
+    let java = bench.jdk.command("java");
+    let javac = format!("{} -m jdk.compiler/com.sun.tools.javac.Main -d out {}", java.get_program().display(), source.display());
+    let run = format!("{} run --sites --target jop --cache 4k/16 -o it.cprof -- {javac}", build::cprof().display());
+    let terminal = Terminal::start(200, false, &run, &directory);
+    let screen = terminal.until("end", |screen| screen.contains("ended with 0"));
+    assert!(screen.contains("it.cprof: more with: cprof report it.cprof"), "{screen}");
+}
+
 #[test]
 fn top_fits_the_terminal_and_obeys_keys() {
     if is_without("tmux") {
