@@ -4,6 +4,7 @@
 //! additions, which never renumber (sections "Function Index", "Event Index" and `jvmtiCapabilities`).
 
 use crate::{faults, refusals};
+use cprof_instrument::classfile::mutf8;
 use jni_sys::{JNIEnv, JavaVM, jclass, jint, jlong, jobject};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::fmt;
@@ -247,15 +248,20 @@ impl Jvmti {
         let _ = call!(self, 47, "Deallocate", (*mut u8), memory.cast());
     }
 
-    /// Takes a C string that the VM allocated; undecodable bytes are replaced.
-    fn take_string(self, string: *mut c_char) -> String {
+    /// Takes a C string that the VM allocated.
+    fn take_bytes(self, string: *mut c_char) -> Vec<u8> {
         if string.is_null() {
-            return String::new();
+            return Vec::new();
         }
         // SAFETY: functions that answer strings answer them terminated; deallocated only after the copy.
-        let copy = unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned();
+        let copy = unsafe { CStr::from_ptr(string) }.to_bytes().to_vec();
         self.deallocate(string);
         copy
+    }
+
+    /// Takes a name: decoded as those of class files are, with which it will be compared.
+    fn take_name(self, name: *mut c_char) -> String {
+        mutf8::decode(&self.take_bytes(name)).into_owned()
     }
 
     /// A VM property as the VM itself sees it; `None` when there is none.
@@ -263,7 +269,7 @@ impl Jvmti {
         let name = CString::new(name).ok()?;
         let mut value: *mut c_char = std::ptr::null_mut();
         call!(self, 131, "GetSystemProperty", (*const c_char, *mut *mut c_char), name.as_ptr(), &mut value).ok()?;
-        Some(self.take_string(value))
+        Some(String::from_utf8_lossy(&self.take_bytes(value)).into_owned())
     }
 
     /// The class's signature, as `Ljava/lang/String;`.
@@ -271,7 +277,7 @@ impl Jvmti {
         let mut signature: *mut c_char = std::ptr::null_mut();
         let none: *mut *mut c_char = std::ptr::null_mut();
         call!(self, 48, "GetClassSignature", (jclass, *mut *mut c_char, *mut *mut c_char), class, &mut signature, none)?;
-        Ok(self.take_string(signature))
+        Ok(self.take_name(signature))
     }
 
     /// The internal name of a class; none of an array or a primitive type's.
@@ -396,7 +402,7 @@ impl Jvmti {
             &mut descriptor,
             none
         )?;
-        Ok((self.take_string(name), self.take_string(descriptor)))
+        Ok((self.take_name(name), self.take_name(descriptor)))
     }
 
     /// The class that declares a method.

@@ -77,8 +77,11 @@ pub struct Remains {
     /// two calls of the runtime, and would have the first one's answer from this recording and the second one's from the next.
     pub runtime: bool,
     /// Woven methods with active frames, which may write to their nodes when counting is on again, but read nothing there that
-    /// they rely on.
+    /// they rely on, once they have been entered.
     pub woven: HashSet<MethodId>,
+    /// Those of them that a thread is still to enter, as it waits for the monitor of a synchronized method: it goes on to do so, with
+    /// the method's id of this recording, whenever that is.
+    pub entering: HashSet<MethodId>,
     /// All methods with active frames.
     pub all: HashSet<MethodId>,
     /// As of [`Before`].
@@ -122,17 +125,19 @@ fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
     let mut remains = Remains {
         runtime: !stopped.listed,
         woven: HashSet::new(),
+        entering: HashSet::new(),
         all: HashSet::new(),
         longest: Duration::ZERO,
         debugged: !stopped.may_stop,
     };
     let mut frames = Vec::new();
-    let mut entering = HashSet::new();
+    let (mut begun, mut entering) = (HashSet::new(), HashSet::new());
     for &thread in stopped.threads() {
         match jvmti.stack(thread) {
             Ok(stack) => {
                 let at_entry = |frame: &&FrameInfo| (1..=ENTRY_LENGTH as i64).contains(&frame.location);
                 entering.extend(stack.first().filter(at_entry).map(|frame| frame.method));
+                begun.extend(stack.iter().filter(|frame| frame.location == 0).map(|frame| frame.method));
                 frames.extend(stack);
             }
             Err(error) => remains.runtime |= !error.is_thread_ended(),
@@ -152,6 +157,9 @@ fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
             || jvmti.is_obsolete(method) && !before.contains(&method)
         {
             remains.runtime |= entering.contains(&method);
+            if begun.contains(&method) {
+                remains.entering.insert(method);
+            }
             remains.woven.insert(method);
         }
     }

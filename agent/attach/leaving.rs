@@ -38,6 +38,15 @@ pub(super) fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<()
     let mut quiet = switched.is_ok() && all_restored && remains.as_ref().is_ok_and(|remains| !remains.runtime);
     let looked = remains.as_ref().map_or(Duration::ZERO, |remains| remains.longest);
     reply.put("pause_ms", restored.map_or(Duration::ZERO, |restored| restored.longest).max(looked).as_millis());
+    if let Ok(remains) = &remains {
+        match contained(|| Ok(agent.classes.entering(&remains.entering))) {
+            Ok(entering) => leftovers::keep_entering(entering),
+            Err(error) => {
+                message(&format!("which methods are still to be entered is not known ({error}): cprof cannot be attached again"));
+                leftovers::lose();
+            }
+        }
+    }
     // The initialiser of a hidden class may run as long as it likes.
     let defined = settled(agent.classes.defining());
     let left = contained(|| {

@@ -9,6 +9,7 @@ use cprof_instrument::Level;
 use cprof_instrument::abi::MethodEntry;
 use cprof_instrument::weave;
 use jni_sys::jobject;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -118,7 +119,17 @@ impl Leftover {
 // SAFETY: as for Lasting.
 unsafe impl Send for Leftover {}
 
+/// A method of a class that has its own code again, which a thread was still to enter when a run ended. It enters it with the id it
+/// had, in whatever run that is.
+pub struct Entering {
+    /// A [`MethodId`], which is only compared.
+    pub method: usize,
+    /// The ids that it may have, with what the method table says of them.
+    pub ids: Vec<(u32, MethodEntry)>,
+}
+
 static LEFT: Mutex<Vec<Leftover>> = Mutex::new(Vec::new());
+static ENTERING: Mutex<Vec<Entering>> = Mutex::new(Vec::new());
 static LOST: AtomicBool = AtomicBool::new(false);
 /// Woven code that has come back. Few classes have any.
 static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
@@ -141,6 +152,27 @@ pub fn original(woven: &[u8]) -> Option<Vec<u8>> {
 /// Keeps what a run leaves behind, beside what it did not take over from an earlier one.
 pub fn keep(leftovers: Vec<Leftover>) {
     lock(&LEFT).extend(leftovers);
+}
+
+/// Keeps methods that are still to be entered, beside those of earlier runs.
+pub fn keep_entering(methods: Vec<Entering>) {
+    let mut kept = lock(&ENTERING);
+    for one in methods {
+        if kept.iter().all(|known| known.method != one.method) {
+            kept.push(one);
+        }
+    }
+}
+
+/// The ids that such methods may have, with what the method table says of them.
+pub fn entering_ids() -> Vec<(u32, MethodEntry)> {
+    lock(&ENTERING).iter().flat_map(|one| one.ids.iter().copied()).collect()
+}
+
+/// Forgets those that have no frame any more, which all are among the `active` methods; and takes the others out of there: they are
+/// woven ones.
+pub fn still_entering(active: &mut HashSet<MethodId>) {
+    lock(&ENTERING).retain(|one| active.remove(&(one.method as MethodId)));
 }
 
 /// What is left is not known any more: what it counts in another run would be counted for other methods.

@@ -117,6 +117,11 @@ pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result
     Agent::set(Some(agent.clone()));
     let started = contained(|| {
         leftovers::hand_over(|left| agent.classes.adopt(jni, left));
+        if !agent.classes.keep_ids(&leftovers::entering_ids()) {
+            return Err(
+                "the method table has no room for methods of an earlier recording that are still to be entered".to_owned()
+            );
+        }
         hooks::enable_late(jvmti, true)?;
         weave(&agent, jni, reply)?;
         if memory::is_short() { Err(memory::NONE.to_owned()) } else { Ok(()) }
@@ -262,7 +267,8 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         ));
     }
     if let Some(attached) = &agent.attached {
-        let before = frames::before(agent, jni);
+        let mut before = frames::before(agent, jni);
+        leftovers::still_entering(&mut before.obsolete);
         *crate::lock(&attached.before) = before.obsolete;
         longest = longest.max(before.longest);
         if before.debugged {

@@ -2,11 +2,14 @@
 //! leaves, as nothing can change them back, and are taken over when it comes again.
 
 use super::{Classes, EntryId, FIRST_CLASS_TAG};
-use crate::attach::leftovers::{Lasting, Leftover, WovenMethod};
+use crate::attach::leftovers::{Entering, Lasting, Leftover, WovenMethod};
 use crate::jni::Jni;
+use crate::jvmti::MethodId;
 use crate::{faults, lock};
+use cprof_instrument::abi::MethodEntry;
 use cprof_profile::recording::Log;
 use cprof_profile::recording::log::{ClassEntry, Entry};
+use std::collections::HashSet;
 
 impl Classes {
     /// The woven classes of this run that nothing can change back and that are still there. `None`: what they are is not known
@@ -32,6 +35,26 @@ impl Classes {
             })
         });
         leftovers.collect()
+    }
+
+    /// What ids methods have in their woven code, of which frames are still to be entered.
+    pub fn entering(&self, methods: &HashSet<MethodId>) -> Vec<Entering> {
+        let bytes = self.log.records();
+        let log = Log::read(&bytes);
+        let of = |&method: &MethodId| {
+            let class = self.jvmti.declaring_class(method).ok().and_then(|class| self.jvmti.class_name(class));
+            // Several, where it was redefined; all, where it is not known.
+            let alike = log.classes.iter().filter(|c| class.as_deref().is_none_or(|name| name == c.name));
+            let ids = alike.flat_map(|class| class.methods.iter().map(|&(_, id, _)| (id, self.arena.method(id))));
+            Entering { method: method as usize, ids: ids.collect() }
+        };
+        methods.iter().map(of).collect()
+    }
+
+    /// Never gives these ids to others: frames of an earlier run are to be entered with them. False: the method table has no room.
+    pub fn keep_ids(&self, ids: &[(u32, MethodEntry)]) -> bool {
+        ids.iter().for_each(|&(id, _)| lock(&self.colours).reserve(id));
+        ids.iter().all(|&(id, entry)| self.arena.add_method(id, entry))
     }
 
     /// Takes over a class of an earlier run: its methods keep their ids.

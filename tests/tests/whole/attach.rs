@@ -3,7 +3,7 @@
 
 use cprof_tests::attach::{Answer, Running};
 use cprof_tests::run::{self, Bench, Report};
-use cprof_tests::tree::Tree;
+use cprof_tests::tree::{Counts, Tree};
 use cprof_tests::{OrFail, build};
 use std::path::Path;
 use std::process::Command;
@@ -500,6 +500,33 @@ fn a_class_that_was_not_linked_when_cprof_came_is_counted_once() {
         let counts = ["either(I)LUnlinked$Base;", "applyAsInt(I)I"].map(|m| tree.of_method(&format!("Unlinked$Needy.{m}")).calls);
         assert_eq!(counts, [1000, 1], "JDK {}", bench.jdk.feature);
         assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}
+
+/// It has the code of the recording that was, and other methods have its id in the one that is.
+#[test]
+fn a_method_that_was_waited_for_meanwhile_counts_for_no_other() {
+    for (bench, flags) in run::benches().iter().flat_map(|bench| [&[][..], &["-Xint"]].map(|flags| (bench, flags))) {
+        let directory = build::fresh(&format!("attach-waits-{}", bench.jdk.feature));
+        let (first, second) = (directory.join("first.cprof"), directory.join("second.cprof"));
+        let mut running = Running::start(bench.program(&[flags, &["Waits"]].concat()), &directory);
+        assert_ok(&running.command(&format!("out={}", first.display())));
+        assert_eq!(running.ask("hold"), "held");
+        assert_ok(&running.command("command=detach"));
+        assert_ok(&running.command(&format!("include=Waits,out={}", second.display())));
+        assert_eq!(running.ask("100"), "100");
+        assert_eq!(running.ask("release"), "600");
+        assert_eq!(running.ask("1000"), "1000");
+        assert_ok(&running.command("command=detach"));
+        let report = Report::read(&second);
+        let at = format!("JDK {} {flags:?}", bench.jdk.feature);
+        assert_eq!(report.tree.of_method("Waits.work(I)I"), Counts { calls: 1100, thrown: 0, bytecodes: 1100 * 99 }, "{at}");
+        // What it does there is left out, and said; nothing else is harmed.
+        assert_eq!(report.tree.of_method("Waits.step(I)I").calls, 0, "{at}");
+        let harmed = report.warnings.iter().any(|warning| warning.contains("damaged") || warning.contains("no chunk"));
+        let said = report.warnings.iter().any(|warning| warning.contains("not in the class log"));
+        assert!(said && !harmed, "{at}: {:?}", report.warnings);
+        assert_eq!(running.end(), (String::new(), String::new()), "{at}");
     }
 }
 
