@@ -401,17 +401,18 @@ fn the_time_of_one_attach_does_not_end_another() {
         let [timed, detached, next] = out.each_ref().map(|path| text(path));
         let workers = Workers::start(bench, None, &[], &[]).started();
         let pid = workers.pid().to_string();
-        let ending = std::thread::scope(|scope| {
-            let timing = scope.spawn(|| cprof(&["attach", &pid, "--for", "8s", "-o", timed]));
-            while recording(workers.pid()).is_none() {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            // It waits for its turn where the first has not quite come.
-            assert_eq!(cprof(&["detach", &pid, "-o", detached]).code, 0);
-            let attached = cprof(&["attach", &pid, "-o", next]);
-            assert_eq!(attached.code, 0, "{attached:?}");
-            timing.join().expect("it only starts a command")
-        });
+        let mut timing = run::heeding_signals(&command(&["attach", &pid, "--for", "1h", "-o", timed]));
+        let timing = timing.stderr(Stdio::piped()).spawn().or_fail("starting cprof attach");
+        while recording(workers.pid()).is_none() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // It waits for its turn where the first has not quite come.
+        assert_eq!(cprof(&["detach", &pid, "-o", detached]).code, 0);
+        let attached = cprof(&["attach", &pid, "-o", next]);
+        assert_eq!(attached.code, 0, "{attached:?}");
+        // Its time is up.
+        signal(timing.id(), libc::SIGINT);
+        let ending = Ending::from(timing.wait_with_output().or_fail("waiting for cprof attach"));
         assert!(ending.code == 1 && ending.stderr.contains("another attach's"), "{ending:?}");
         assert!(!out[0].exists() && recording(workers.pid()).is_some());
         assert_eq!(cprof(&["detach", &pid]).code, 0);
