@@ -11,7 +11,7 @@ use cprof_profile::cycles::ledger::{Charge, Reason};
 use cprof_profile::cycles::{EvaluateError, Options, evaluate_into};
 use cprof_profile::flow::EdgeKind;
 use cprof_profile::measure::Measures;
-use cprof_profile::model::{DepartureKind, Level, Profile};
+use cprof_profile::model::{DepartureKind, Level, NativeSite, Profile};
 use cprof_profile::natives::{NativeCalls, NotTold};
 use cprof_profile::target::{CycleEstimator, InvokeKind, TargetError};
 use rustc_hash::FxHashMap;
@@ -94,12 +94,10 @@ impl<'a> Charges<'a> {
             placing.misses(sites, cycles);
         }
         for (&(native, site), &(calls, cycles)) in &of.natives {
-            let at = |s: &&cprof_profile::model::NativeSite| {
-                (s.method, s.native) == (method, native) && (site == 0 || s.bci + 1 == site) && self.not_told.is_told(s)
-            };
+            let at = |s: &&NativeSite| s.native == native && (site == 0 || s.bci + 1 == site) && self.not_told.is_told(s);
             let opcode = |bci| counted.row_at(bci).map(|row| counted.instructions[row].opcode);
             let kind = |bci| opcode(bci).and_then(InvokeKind::of_opcode).unwrap_or(InvokeKind::Vm);
-            let sites: Vec<_> = self.profile.native_sites.iter().filter(at).map(|s| (s.bci, kind(s.bci))).collect();
+            let sites: Vec<_> = self.profile.native_sites_of(method).iter().filter(at).map(|s| (s.bci, kind(s.bci))).collect();
             placing.calls(&sites, calls, cycles);
         }
         Ok(placing.finish(cycles, rows))

@@ -71,6 +71,9 @@ pub fn explore(args: &Explore) -> Result<()> {
     let rows: Vec<Row> = configurations.iter().zip(&measured).map(|(c, m)| row(c, m, view.totals.own, base_time)).collect();
     let mut notes: BTreeSet<String> = measured.iter().flat_map(|m| m.notes.clone()).collect();
     notes.extend(doubtful(&all, &measured));
+    if all.iter().any(|c| c.is_recorded) {
+        notes.extend(model_has_changed(&view.profile.run, |name| format!("a matrix with targets = [{name:?}]")));
+    }
     if let Some(file) = &args.plot {
         draw(&rows, &view, &against, file)?;
     }
@@ -130,10 +133,7 @@ fn measured(view: &View, chosen: &[bool], c: &Configuration, args: &Explore) -> 
     let options = Options { cache: Some(c.cache), without_upcalls: args.no_upcalls, without_exceptions: args.no_exceptions };
     let evaluation = evaluate(&view.profile, &view.measures, &view.natives, &model, &options)
         .with_context(|| format!("target {}, cache {}", c.target, c.cache))?;
-    let mut notes: Vec<String> = evaluation.notes.iter().map(|note| format!("{}, cache {}: {note}", c.target, c.cache)).collect();
-    if c.is_recorded {
-        notes.extend(model_has_changed(&view.profile.run, |name| format!("a matrix with targets = [{name:?}]")));
-    }
+    let notes = evaluation.notes.iter().map(|note| format!("{}, cache {}: {note}", c.target, c.cache)).collect();
     let mut metrics = Metrics::default();
     (0..evaluation.nodes.len()).filter(|&node| chosen[node]).for_each(|node| metrics.add(&evaluation.nodes.get(node)));
     Ok(Measured { time: time(&model, &metrics), metrics, accuracy: model.accuracy, notes })

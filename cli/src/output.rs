@@ -222,11 +222,14 @@ pub fn write_profile(out: &Path, profile: &Profile) -> Result<u64> {
 
 /// That a file, if there is one, may be written: who protected it does not want another in its place either.
 fn may_replace(file: &Path) -> io::Result<()> {
-    let may_not = |e: &io::Error| e.kind() == io::ErrorKind::PermissionDenied;
     // A pipe would be waited for.
-    let is_file = file.metadata().is_ok_and(|m| m.is_file());
-    let refused = is_file.then(|| File::options().write(true).open(file).err()).flatten().filter(may_not);
-    refused.map_or(Ok(()), Err)
+    if !file.metadata().is_ok_and(|m| m.is_file()) {
+        return Ok(());
+    }
+    match File::options().write(true).open(file) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Err(e),
+        _ => Ok(()),
+    }
 }
 
 impl Output {

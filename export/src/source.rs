@@ -105,9 +105,7 @@ impl<'a> Source<'a> {
 
     /// The name of what ran, for titles.
     pub(crate) fn title(&self) -> &str {
-        let profile = &self.sheet.profile;
-        let unknown = if profile.runs.is_empty() { "(unknown main class)" } else { "(several main classes)" };
-        if profile.run.main_class.is_empty() { unknown } else { &profile.run.main_class }
+        self.sheet.profile.main()
     }
 }
 

@@ -104,6 +104,15 @@ pub struct RunFacts {
 }
 
 impl Profile {
+    /// What ran, for a title.
+    pub fn main(&self) -> &str {
+        match &*self.run.main_class {
+            "" if self.runs.is_empty() => "(unknown main class)",
+            "" => "(several main classes)",
+            main => main,
+        }
+    }
+
     /// [`RunFacts::counted`] of its runs, if that is the same for all.
     pub fn counted(&self) -> Option<Vec<String>> {
         let Some((first, others)) = self.runs.split_first() else { return Some(self.run.counted()) };

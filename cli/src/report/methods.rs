@@ -39,9 +39,7 @@ pub fn merged(runs: &[Run]) -> String {
 pub fn head(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     let run = &view.profile.run;
     let runs = &view.profile.runs;
-    let unknown = if runs.is_empty() { "(unknown main class)" } else { "(several main classes)" };
-    let main = if run.main_class.is_empty() { unknown } else { &run.main_class };
-    writeln!(out, "{}", style.bold(&format!("{}: {main}", view.file)))?;
+    writeln!(out, "{}", style.bold(&format!("{}: {}", view.file, view.profile.main())))?;
     writeln!(out, "{}", style.dim(&if runs.is_empty() { one_run(run) } else { merged(runs) }))?;
     if !run.options.is_empty() {
         writeln!(out, "{}", style.dim(&format!("options: {}", run.options)))?;
