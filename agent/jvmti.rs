@@ -213,7 +213,7 @@ impl Jvmti {
         call!(self, 143, "RelinquishCapabilities", (*const u8), bits(capabilities).as_ptr())
     }
 
-    /// Sets the callbacks, once.
+    /// Sets the callbacks.
     pub fn set_callbacks(self, callbacks: &Callbacks) -> Result<(), Error> {
         const FIRST: usize = Event::VmInit as usize;
         let mut table: [Function; 40] = [std::ptr::null(); 40];

@@ -93,10 +93,12 @@ pub struct Remains {
 /// Waits until no thread is in the runtime's code, but not forever. `before`: the obsolete methods that were active before the
 /// first class was woven.
 pub fn remains(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
-    let mut remains = look(agent, jni, before);
+    // A look has a reference for each thread and class that it sees, and there may be hundreds of looks.
+    let look = || jni.in_frame(|| look(agent, jni, before));
+    let mut remains = look();
     patiently(!remains.runtime, || {
         let longest = remains.longest;
-        remains = look(agent, jni, before);
+        remains = look();
         remains.longest = remains.longest.max(longest);
         !remains.runtime
     });

@@ -147,6 +147,10 @@ impl<'a> ClassFile<'a> {
         let mut methods = Vec::with_capacity((count as usize).min(bytes.len() / 8));
         for index in 0..count {
             methods.push(Self::method(&mut c, &pool, index)?);
+            if let Some(method) = methods.last_mut().filter(|method| major < 51 && method.name == b"<clinit>") {
+                // Of older classes the flags of initialisers are not looked at (JVMS §2.9.2, §4.6).
+                method.access |= access::STATIC;
+            }
         }
         let attributes_at = c.at();
         skip_attributes(&mut c)?;

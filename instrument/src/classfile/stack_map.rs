@@ -65,11 +65,15 @@ pub(crate) struct StackMapTable<'a> {
 }
 
 impl<'a> StackMapTable<'a> {
-    /// That of a method's code, if it has one.
-    pub(crate) fn of(class: &ClassFile<'a>, code: &Code<'a>) -> Option<StackMapTable<'a>> {
-        let mut attributes = code.attributes();
-        let found = attributes.find(|&(name, ..)| class.pool.utf8(name).is_ok_and(|name| name == b"StackMapTable"));
-        found.map(|(_, at, content)| StackMapTable { at, content })
+    /// That of a method's code, if it has one. More than one are the JVM's to refuse.
+    pub(crate) fn of(class: &ClassFile<'a>, code: &Code<'a>) -> Result<Option<StackMapTable<'a>>, Error> {
+        let is_table = |&(name, ..): &(u16, usize, &[u8])| class.pool.utf8(name).is_ok_and(|name| name == b"StackMapTable");
+        let mut tables = code.attributes().filter(is_table).map(|(_, at, content)| StackMapTable { at, content });
+        let first = tables.next();
+        match tables.next() {
+            Some(second) => Err(Error::new(second.at, "a second table of stack maps")),
+            None => Ok(first),
+        }
     }
 
     /// Whether its first entry is for bytecode 0.

@@ -8,6 +8,7 @@ use super::body::Body;
 use super::layout::{Layout, WIDEST_GAP};
 use super::placement::Placement;
 use super::pool::NewConstants;
+use super::tables::ended;
 use crate::classfile::stack_map::{Entry, Frame, StackMapTable, Type, item, kind};
 use crate::classfile::{ClassFile, Error, Method};
 use crate::flow::{Graph, mark};
@@ -110,6 +111,7 @@ impl<'a> Frames<'a> {
                 }
                 mapped_pads += self.place(&entry, full, around, constants, original)?;
             }
+            ended(&c)?;
             if mapped_pads != around.placement.pads.len() {
                 return Err(Error::new(around.method.span.0, "no stack map where a jump or exception lands"));
             }

@@ -84,7 +84,11 @@ impl Layout {
 }
 
 fn max_locals(code: &Code<'_>, insert_at: u16, shift: u16) -> Result<u16, SkipReason> {
-    code.max_locals.max(insert_at).checked_add(shift).ok_or(SkipReason::TooManyLocals)
+    if insert_at > code.max_locals {
+        // The JVM's to refuse; with ours, there would be room.
+        return Err(Error::new(code.at, "a long or double beyond the last local").into());
+    }
+    code.max_locals.checked_add(shift).ok_or(SkipReason::TooManyLocals)
 }
 
 /// From here on, the first place for our locals: a long or double stored to the last slot below would reach into them.

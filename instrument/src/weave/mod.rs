@@ -268,8 +268,9 @@ impl Weaver {
         let (graph, counters) = (graph, *counters);
         let mut layout = Layout::new(method, code, graph, counters)?;
         let leaf = graph.leaf;
-        let original_frames = StackMapTable::of(class, code);
         let has_frames = class.major >= 50;
+        // The JVM does not look at them in older classes.
+        let original_frames = if has_frames { StackMapTable::of(class, code)? } else { None };
         let frame_at_0 =
             has_frames && graph.marks[0] & mark::TARGET != 0 || original_frames.is_some_and(|table| table.starts_at_0());
         self.placement.place(graph, edges);

@@ -68,7 +68,7 @@ impl Moved<'_> {
             out.extend_from_slice(&begin.to_be_bytes());
             out.extend_from_slice(&c.u2()?.to_be_bytes());
         }
-        Ok(())
+        ended(&c)
     }
 
     /// LocalVariableTable and LocalVariableTypeTable (JVMS §4.7.13, §4.7.14).
@@ -83,7 +83,7 @@ impl Moved<'_> {
             out.extend_from_slice(c.take(4)?); // name, descriptor or signature
             out.extend_from_slice(&self.local(c.u2()?));
         }
-        Ok(())
+        ended(&c)
     }
 
     /// The locals above ours that are loaded where none of the original tables of variables has a name for them, each once, and
@@ -143,4 +143,9 @@ impl Moved<'_> {
             }
         });
     }
+}
+
+/// A table with more than its rows is the JVM's to refuse; rewritten, it would have none.
+pub(super) fn ended(c: &Cursor<'_>) -> Result<(), Error> {
+    if c.is_at_end() { Ok(()) } else { Err(c.error("bytes behind a table's last row")) }
 }

@@ -61,6 +61,63 @@ fn a_method_without_room_for_its_parameters_is_the_jvms_to_refuse() {
     }
 }
 
+/// Of a class with this method alone; `None` where it is woven.
+fn refusal(version: u16, (access, name, descriptor): (u16, &str, &str), code: &Code) -> Option<String> {
+    let mut class = Class::new(version, "T", "S");
+    class.method(access, name, descriptor, code).expect("it fits");
+    let woven = Weaver::new().weave(&class.finish(), &OPTIONS, &mut Everything(15)).expect("well-formed").expect("a method");
+    assert_eq!(woven.methods.len() + woven.skipped.len(), 1);
+    woven.skipped.first().map(|s| s.reason.to_string())
+}
+
+/// As above: the second half of a long or double.
+#[test]
+fn a_long_beyond_the_last_local_is_the_jvms_to_refuse() {
+    for (locals, accepted) in [(3, true), (2, true), (1, false)] {
+        let mut code = Code::new(8, locals);
+        code.put(&[9, 63, 177]); // lconst_0, lstore_0
+        let refusal = refusal(49, (8, "m", "(I)V"), &code);
+        assert_eq!(
+            refusal.is_none_or(|why| !why.contains("a long or double beyond the last local")),
+            accepted,
+            "{locals} locals"
+        );
+    }
+}
+
+/// JVMS §4.7.4, §4.7.12 to §4.7.14. Written anew, they would have nothing behind their rows, and one of each would be there.
+#[test]
+fn tables_that_the_jvm_refuses_are_not_mended() {
+    const LINES: (&str, &[u8]) = ("LineNumberTable", &[0, 1, 0, 0, 0, 1]);
+    const VARIABLES: (&str, &[u8]) = ("LocalVariableTable", &[0, 0]);
+    const TYPES: (&str, &[u8]) = ("LocalVariableTypeTable", &[0, 0]);
+    const MAPS: (&str, &[u8]) = ("StackMapTable", &[0, 0]);
+    let refusal = |tables: &[(&'static str, Vec<u8>)]| {
+        let mut code = Code::new(8, 8);
+        code.put(&[177]);
+        code.attributes = tables.to_vec();
+        refusal(51, (8, "m", "()V"), &code)
+    };
+    for (name, content) in [LINES, VARIABLES, TYPES, MAPS] {
+        assert_eq!(refusal(&[(name, content.to_vec())]), None, "{name}");
+        let why = refusal(&[(name, [content, &[0]].concat())]).unwrap_or_default();
+        assert!(why.contains("bytes behind a table's last row"), "{name}: {why:?}");
+    }
+    let maps = (MAPS.0, MAPS.1.to_vec());
+    let why = refusal(&[maps.clone(), maps]).unwrap_or_default();
+    assert!(why.contains("a second table of stack maps"), "{why:?}");
+}
+
+/// JVMS §2.9.2: their flags are looked at from version 51 on.
+#[test]
+fn an_old_initialiser_is_static_whatever_its_flags_say() {
+    for (version, accepted) in [(49, true), (50, true), (51, false)] {
+        let mut code = Code::new(0, 0);
+        code.put(&[177]);
+        assert_eq!(refusal(version, (0, "<clinit>", "()V"), &code).is_none(), accepted, "version {version}");
+    }
+}
+
 #[test]
 fn a_method_without_room_for_another_attribute_is_left_alone_and_named() {
     for (attributes, skipped) in [(65_534, None), (65_535, Some(SkipReason::TooLarge))] {

@@ -254,10 +254,7 @@ impl Work<'_> {
         let (entry_misses, return_misses) = match outcomes {
             Outcomes::AllHit => (0, 0),
             Outcomes::AllMiss => (calls, returns),
-            // Both lookups of a leaf's call are made at its entry: where it is still active, nothing has returned.
-            Outcomes::Simulated(at) => {
-                (profile.misses[at].entry.get(node), profile.misses[at].returns.get(node).min(own.returns))
-            }
+            Outcomes::Simulated(at) => (profile.misses[at].entry.get(node), profile.misses[at].returns.get(node)),
         };
         // Where the caller was folded away, its size is not known; the callee's own stands in.
         let caller_words = self.rules.get(caller as usize).and_then(Option::as_ref).map_or(words, |r| r.words);

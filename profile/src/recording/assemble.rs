@@ -7,7 +7,8 @@ use crate::code::text;
 use crate::file::{self, WriteError};
 use crate::flow::{Block, Edge, EdgeKind, Flow};
 use crate::leb128;
-use crate::model::{Class, Counters, Departure, Gap, Method, Nodes, Profile, RunFacts, Taken, special};
+use crate::measure::ByNode;
+use crate::model::{Class, Counters, Departure, DepartureKind, Gap, Method, Nodes, Profile, RunFacts, Taken, special};
 use crate::names::{Pattern, counted, dotted};
 use cprof_instrument::Planner;
 use cprof_instrument::abi::{flags, kind};
@@ -227,6 +228,29 @@ impl<'a> Assembly<'_, 'a> {
         for misses in &mut self.profile.misses {
             misses.entry.truncate(kept);
             misses.returns.truncate(kept);
+        }
+        self.unreturned();
+    }
+
+    /// Leaves out lookups of callers to which nobody has returned yet: those of leaves are made when they are entered.
+    fn unreturned(&mut self) {
+        let Profile { nodes, departures, misses, .. } = &mut self.profile;
+        let mut rows = nodes.rows();
+        let mut by_node = ByNode::new(departures);
+        let mut at = 0;
+        while let Some(node) = departures.get(at).map(|d| d.node) {
+            let range = by_node.of(node as usize);
+            at = range.end;
+            let of_node = &departures[range];
+            if of_node.iter().all(|d| d.kind != DepartureKind::Active) {
+                continue;
+            }
+            let calls = rows.of(node as usize).first().copied().unwrap_or(0);
+            let left = of_node.iter().filter(|d| d.kind != DepartureKind::Caught);
+            let returned = left.fold(calls, |returned, d| returned.saturating_sub(d.count.try_into().unwrap_or(0)));
+            for misses in misses.iter_mut() {
+                misses.returns.set(node as usize, misses.returns.get(node as usize).min(returned));
+            }
         }
     }
 

@@ -100,6 +100,24 @@ fn a_cache_that_was_not_simulated_is_refused_with_those_that_were() {
     assert!(refused.contains("--cache ideal"), "{refused}");
 }
 
+/// Of a leaf both lookups are made when it is entered; the second is left out where it has not returned, whoever reads the profile.
+#[test]
+fn what_has_not_returned_has_not_missed_its_caller() {
+    for bench in run::benches() {
+        for options in ["cache=512/1", "cache=512/1+lru:512/1"] {
+            let recording = evaluated::record(&bench, &bench.built.class_path, "InLeaf", "InLeaf.measured", options);
+            let report = recording.on(&["--target", "jop", "--cache", "512/1"]);
+            let spin = report.contexts.iter().find(|(path, _)| path.ends_with("InLeaf.spin(I)I")).expect("it was called").1;
+            assert_eq!((spin.entry_misses, spin.return_misses), (2, 1), "{options} on {}", bench.jdk.feature);
+            let export = build::must(Command::new(build::cprof()).arg("export").arg(&recording.file).args(["--format", "csv"]));
+            let mut rows = export.lines().map(|row| row.split(',').collect::<Vec<_>>());
+            let at = rows.next().expect("a header").iter().position(|name| *name == "return_misses[512/1]").expect("a column");
+            let misses: Vec<&str> = rows.filter(|row| row[4] == "spin").map(|row| row[at]).collect();
+            assert_eq!(misses, ["1"], "{options} on {}", bench.jdk.feature);
+        }
+    }
+}
+
 #[test]
 fn a_profile_keeps_the_model_it_was_recorded_with() {
     for bench in run::benches() {
