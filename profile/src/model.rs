@@ -119,6 +119,13 @@ impl Profile {
         let counted = first.facts.counted();
         others.iter().all(|other| other.facts.counted() == counted).then_some(counted)
     }
+
+    /// [`RunFacts::fixed_cache`] of its runs, if that is the same for all.
+    pub fn fixed_cache(&self) -> Option<CacheSpec> {
+        let Some((first, others)) = self.runs.split_first() else { return self.run.fixed_cache() };
+        let fixed = first.facts.fixed_cache();
+        fixed.filter(|_| others.iter().all(|other| other.facts.fixed_cache() == fixed))
+    }
 }
 
 impl RunFacts {

@@ -102,7 +102,7 @@ pub fn chosen_cache(profile: &Profile, name: &str, model: &Model) -> CacheSpec {
     let wanted = model.cache();
     let same = |c: &&CacheSpec| (c.kind, c.size, c.blocks) == (wanted.kind, wanted.size, wanted.blocks);
     let own = profile.caches.iter().find(|c| **c == wanted).or_else(|| profile.caches.iter().find(same)).copied();
-    let fixed = || profile.run.fixed_cache().filter(|_| profile.caches.is_empty());
+    let fixed = || profile.fixed_cache().filter(|_| profile.caches.is_empty());
     let own = own.or_else(fixed).unwrap_or(wanted);
     let simulated = profile.caches.first().filter(|_| name == profile.run.target && Outcomes::of(profile, own).is_err());
     simulated.copied().unwrap_or(own)

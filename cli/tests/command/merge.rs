@@ -109,6 +109,28 @@ fn a_cache_that_is_left_out_is_said() {
     assert!(code == 1 && err.contains("not simulated"), "{err}");
 }
 
+/// Such a cache stands in the options alone, which differ by the file's name.
+#[test]
+fn a_cache_that_needs_no_simulation_is_the_runs_in_common() {
+    let folder = Folder::new("fixed");
+    for (name, cache) in [("one", "ideal"), ("two", "ideal"), ("three", "none")] {
+        folder.profile(&format!("{name}.cprof"), |p| {
+            p.run.target = "jop".into();
+            p.run.options = format!("jop,cache={cache},out={name}.cprof");
+        });
+    }
+    let cycles = |file: &str| {
+        let (code, out, err) = folder.cprof(&format!("report {file} --format json"));
+        assert_eq!(code, 0, "{err}");
+        serde_json::from_str::<serde_json::Value>(&out).unwrap()["totals"]["cycles"].as_u64()
+    };
+    assert_eq!(folder.cprof("merge -q one.cprof two.cprof -o same.cprof"), (0, String::new(), String::new()));
+    assert_eq!(cycles("same.cprof"), Some(2 * cycles("one.cprof").expect("cycles")));
+    let (code, _, err) = folder.cprof("merge -q one.cprof three.cprof -o different.cprof");
+    assert!(code == 0 && err.contains("different method caches that need no simulation"), "{err}");
+    assert_eq!(cycles("different.cprof"), None);
+}
+
 #[test]
 fn tables_of_many_runs_in_one_directory() {
     let folder = Folder::new("parquet");

@@ -2,7 +2,7 @@
 
 use crate::code::CodeError;
 use crate::measure::Rule;
-use crate::model::{Class, Method, Native, NativeSite, Profile};
+use crate::model::{Class, Method, Native, NativeSite, Nodes, Profile};
 use crate::names::stable;
 use crate::target::Bytecodes;
 use cprof_instrument::classfile::ClassFile;
@@ -16,13 +16,23 @@ pub(super) struct Classes {
     pub(super) classes: Vec<Class>,
     pub(super) methods: Vec<Method>,
     pub(super) natives: Vec<Native>,
-    /// By method and bytecode index: the native method, and whether a Java method may be selected instead.
-    pub(super) native_sites: BTreeMap<(u32, u32), (u32, bool)>,
+    /// By method and bytecode index.
+    native_sites: BTreeMap<(u32, u32), Site>,
     /// Classes by hash.
     by_hash: FxHashMap<u64, Vec<u32>>,
     /// Methods by class and position in it: several where classes were counted in different ways.
     by_place: FxHashMap<(u32, u16), Vec<u32>>,
     natives_known: FxHashMap<(String, String, String), u32>,
+}
+
+/// A call site of a native method.
+#[derive(Debug, Clone, Copy)]
+struct Site {
+    native: u32,
+    /// A Java method may be selected instead.
+    dynamic: bool,
+    /// Every run that has the calling method knows it.
+    everywhere: bool,
 }
 
 /// What makes classes the same. The JVM's running number in a hidden class's name is another in every run.
@@ -96,7 +106,7 @@ impl Classes {
         // overrides it does not know that. Where two runs contradict each other, the methods stay apart.
         let agrees = |known: u32| {
             let mut sites = sites.iter().map(site);
-            sites.all(|(bci, called)| self.native_sites.get(&(known, bci)).is_none_or(|other| other.0 == called.0))
+            sites.all(|(bci, called)| self.native_sites.get(&(known, bci)).is_none_or(|other| other.native == called.0))
         };
         let same = candidates.iter().copied().find(|&known| {
             let other = &self.methods[known as usize];
@@ -109,10 +119,36 @@ impl Classes {
             candidates.push(number);
             self.methods.push(Method { class, ..method.clone() });
         }
+        for (&(_, bci), known) in self.native_sites.range_mut((number, 0)..=(number, u32::MAX)) {
+            known.everywhere &= sites.iter().any(|s| s.bci == bci);
+        }
         for (bci, (native, dynamic)) in sites.iter().map(site) {
-            self.native_sites.entry((number, bci)).or_insert((native, dynamic)).1 |= dynamic;
+            let new = Site { native, dynamic, everywhere: same.is_none() };
+            self.native_sites.entry((number, bci)).or_insert(new).dynamic |= dynamic;
         }
         (number, same.is_none())
+    }
+
+    /// The call sites of native methods in contexts of all runs. A method that is native on one JDK may be Java on another: a run
+    /// that did not know such a site, and has calls of a Java method so named below the caller, has called that.
+    pub(super) fn native_sites(&self, nodes: &Nodes) -> Vec<NativeSite> {
+        let mut sites: Vec<NativeSite> = Vec::with_capacity(self.native_sites.len());
+        let mut doubtful: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+        for (&(method, bci), &Site { native, dynamic, everywhere }) in &self.native_sites {
+            if !everywhere && !dynamic {
+                doubtful.entry(method).or_default().push(sites.len());
+            }
+            sites.push(NativeSite { method, bci, native, dynamic });
+        }
+        for (&method, &parent) in nodes.method.iter().zip(&nodes.parent) {
+            let Some(of_caller) = doubtful.get(&nodes.method[parent as usize]) else { continue };
+            let Some(called) = self.methods.get(method as usize) else { continue };
+            for &at in of_caller {
+                let native = &self.natives[sites[at].native as usize];
+                sites[at].dynamic |= (&native.name, &native.descriptor) == (&called.name, &called.descriptor);
+            }
+        }
+        sites
     }
 
     /// Whether reports can be made of methods of a class.

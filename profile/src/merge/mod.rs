@@ -12,7 +12,7 @@ mod facts;
 
 use crate::cache::CacheSpec;
 use crate::code::CodeError;
-use crate::model::{Gap, NativeSite, Profile, Run};
+use crate::model::{Gap, Profile, Run};
 use crate::target::ModelFile;
 use classes::Classes;
 use contexts::Contexts;
@@ -182,7 +182,16 @@ impl Merger {
                 run.target
             ));
         }
-        if !left_out.is_empty() || without_target || model.is_none() {
+        let mut fixed = runs.iter().map(|run| run.facts.fixed_cache());
+        let first = fixed.next();
+        let without_cache = caches.is_empty() && !run.target.is_empty() && !fixed.all(|cache| Some(cache) == first);
+        if without_cache && left_out.is_empty() {
+            notes.push(
+                "the runs were recorded for different method caches that need no simulation (ideal, none): reports show no processor unless one is named with --target and --cache"
+                    .to_owned(),
+            );
+        }
+        if !left_out.is_empty() || without_target || without_cache || model.is_none() {
             // A report would show this processor with its cache unless asked for another.
             run.target.clear();
         } else {
@@ -200,17 +209,14 @@ impl Merger {
         let mut simulated: Vec<_> = caches.into_iter().zip(columns.misses).collect();
         simulated.sort_by_cached_key(|(cache, _)| order.iter().position(|name| *name == cache.to_string()));
         let (caches, misses) = simulated.into_iter().unzip();
+        let native_sites = classes.native_sites(&columns.nodes);
         let profile = Profile {
             run,
             runs,
             classes: classes.classes,
             methods: classes.methods,
             natives: classes.natives,
-            native_sites: classes
-                .native_sites
-                .into_iter()
-                .map(|((method, bci), (native, dynamic))| NativeSite { method, bci, native, dynamic })
-                .collect(),
+            native_sites,
             threads: columns.threads,
             nodes: columns.nodes,
             departures: columns.departures,

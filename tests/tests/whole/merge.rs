@@ -1,8 +1,9 @@
 //! Profiles of several programs and JDKs merged: every method has the sum of what the reports of the runs say.
 
-use cprof_tests::{OrFail, build, run};
+use cprof_tests::{OrFail, build, is_without, run};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -64,5 +65,45 @@ fn reports_of_merged_profiles_are_the_sums_of_reports() {
             assert_eq!(found.get(method), Some(sums), "{method:?}");
         }
         assert_eq!(found.len(), expected.len());
+    }
+}
+
+/// `Thread.yield` is native on JDK 17, and since JDK 21 (virtual threads) it is not.
+#[test]
+fn what_is_native_on_one_jdk_only_costs_the_sum() {
+    if is_without("jdk21") {
+        return;
+    }
+    let benches = run::benches();
+    let folder = build::fresh("merge-jdks");
+    let source = folder.join("Yields.java");
+    let text = "class Yields {\n static void go(int n) { for (int i = 0; i < n; i++) Thread.yield(); }\n \
+         public static void main(String[] a) { go(100); }\n}\n";
+    fs::write(&source, text).or_fail(source.display());
+    build::must(benches[0].jdk.command("javac").arg("-d").arg(&folder).arg(&source));
+    let record = |bench: &run::Bench| {
+        let out = folder.join(format!("{}.cprof", bench.jdk.feature));
+        let options = format!("root=Yields.go,jop,cache=ideal,quiet,out={}", out.display());
+        let mut java = bench.jdk.command("java");
+        java.arg(format!("-agentpath:{}={options}", build::agent().display())).arg("-cp").arg(&folder);
+        build::must(java.arg("Yields"));
+        out
+    };
+    let profiles: Vec<PathBuf> = benches.iter().map(record).collect();
+    let all = folder.join("all.cprof");
+    for profiles in [profiles.clone(), profiles.iter().rev().cloned().collect()] {
+        build::must(Command::new(build::cprof()).arg("merge").args(&profiles).arg("-o").arg(&all));
+        for options in [&["--target", "bytecodes"][..], &["--target", "jop"], &["--target", "jop", "--no-upcalls"]] {
+            let total = |profile: &PathBuf, key: &str| {
+                let mut command = Command::new(build::cprof());
+                let text = build::must(command.arg("report").arg(profile).args(["--format", "json", "--cache", "ideal"]).args(options));
+                let report: Value = serde_json::from_str(&text).or_fail("reading the JSON of cprof report");
+                report["totals"][key].as_u64().unwrap_or(0)
+            };
+            for key in ["cycles", "upcall_cycles", "bytecodes", "calls", "native_calls"] {
+                let sum: u64 = profiles.iter().map(|profile| total(profile, key)).sum();
+                assert_eq!(total(&all, key), sum, "{key} {options:?}");
+            }
+        }
     }
 }
