@@ -186,6 +186,20 @@ impl Arena {
         if advice(libc::MADV_POPULATE_WRITE) == 0 { Ok(()) } else { self.allocate(at, length) }
     }
 
+    /// Gives back what an attempt in vain has taken of these bytes, which nobody uses: `MADV_POPULATE_WRITE` fills the file system to
+    /// its last page before it fails. The class log may have that, and other programs, which may have mapped files without room.
+    fn give_back(&self, at: u64, length: u64) {
+        let Some(file) = &self.file else { return };
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: plain system call on our own file; where it fails, they stay taken.
+        unsafe { libc::fallocate(file.as_raw_fd(), mode, at as i64, length as i64) };
+    }
+
+    /// The class log is in no file any more.
+    pub fn is_without_log(&self) {
+        self.u32_at(header::FLAGS).fetch_or(flags::LOG_PRIVATE, Ordering::Release);
+    }
+
     fn u32_at(&self, at: u64) -> &AtomicU32 {
         assert!(at.is_multiple_of(4) && at + 4 <= self.reserved, "word at {at} is not in the arena");
         // SAFETY: aligned and inside the mapping, which lives as long as self; atomics may race with the runtime's accesses.
@@ -287,7 +301,9 @@ impl Arena {
         if ready.private {
             return true;
         }
-        let Err(error) = faults::io("arena grow").and_then(|()| take(self, at(ready), length)) else { return true };
+        let begin = at(ready);
+        let Err(error) = faults::io("arena grow").and_then(|()| take(self, begin, length)) else { return true };
+        self.give_back(begin, length);
         // Nothing was handed out yet of what is not ready.
         let table = abi::METHODS + ready.table..abi::CHUNKS;
         let chunks = ready.chunks..self.reserved;

@@ -1,5 +1,6 @@
 //! The class log: an append-only file of records, kept in memory when there is no file or no room in it.
 
+use crate::arena::Arena;
 use crate::{faults, message};
 use cprof_profile::recording::log::{self, Entry};
 use std::fs::File;
@@ -8,13 +9,17 @@ use std::ops::Deref;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Bytes of the file that are the log's before they are written: the classes of a program that does next to nothing.
 const START: i64 = 2 << 20;
 
 /// The log.
-pub struct ClassLog(Mutex<Store>);
+pub struct ClassLog {
+    store: Mutex<Store>,
+    /// Tells other processes where the log is.
+    arena: Arc<Arena>,
+}
 
 enum Store {
     File { file: File, length: u64 },
@@ -22,18 +27,19 @@ enum Store {
 }
 
 impl ClassLog {
-    /// An empty log.
-    pub fn new(file: Option<File>) -> ClassLog {
-        ClassLog(Mutex::new(match file {
+    /// An empty log beside an arena.
+    pub fn new(file: Option<File>, arena: Arc<Arena>) -> ClassLog {
+        let store = match file {
             Some(file) => Store::File { file, length: 0 },
             None => Store::Memory(Vec::new()),
-        }))
+        };
+        ClassLog { store: Mutex::new(store), arena }
     }
 
     /// Takes room for the classes of an ordinary start: the kernel is slower to give memory than to write there. Without it, the
     /// file grows as it is written.
     pub fn prepare(&self) {
-        let file = match &*crate::lock(&self.0) {
+        let file = match &*crate::lock(&self.store) {
             Store::File { file, .. } => file.try_clone(),
             Store::Memory(_) => return,
         };
@@ -52,14 +58,18 @@ impl ClassLog {
 
     /// Appends a record as [`log::encode`] made it.
     pub fn append_record(&self, record: &[u8]) {
-        let mut store = crate::lock(&self.0);
+        let mut store = crate::lock(&self.store);
         match &mut *store {
             Store::Memory(bytes) => bytes.extend_from_slice(record),
             Store::File { file, length } => {
                 match faults::io("class log write").and_then(|()| file.write_all_at(record, *length)) {
                     Ok(()) => *length += record.len() as u64,
                     Err(error) => {
-                        message(&format!("the class log cannot be written, it stays in memory from now on: {error}"));
+                        self.arena.is_without_log();
+                        message(&format!(
+                            "the class log cannot be written, it stays in memory from now on ({error}): a profile will be written as usual, \
+                             but not if the JVM is killed. Make room in /dev/shm"
+                        ));
                         // Half a record is none; an error leaves it to be read as torn.
                         let _ = file.set_len(*length);
                         let mut bytes = read(file, *length);
@@ -73,12 +83,12 @@ impl ClassLog {
 
     /// Whether it is in no file.
     pub fn is_private(&self) -> bool {
-        !matches!(&*crate::lock(&self.0), Store::File { .. })
+        !matches!(&*crate::lock(&self.store), Store::File { .. })
     }
 
     /// Bytes of all records up to now.
     pub fn len(&self) -> u64 {
-        match &*crate::lock(&self.0) {
+        match &*crate::lock(&self.store) {
             Store::Memory(bytes) => bytes.len() as u64,
             Store::File { length, .. } => *length,
         }
@@ -86,7 +96,7 @@ impl ClassLog {
 
     /// All records up to now.
     pub fn records(&self) -> Records {
-        match &*crate::lock(&self.0) {
+        match &*crate::lock(&self.store) {
             Store::Memory(bytes) => Records::Copied(bytes.clone()),
             Store::File { file, length } => {
                 Mapping::new(file, *length).map_or_else(|_| Records::Copied(read(file, *length)), Records::Mapped)

@@ -293,9 +293,8 @@ fn begin(
     feature: u32,
     options: Options,
     (pid, started): (u32, u64),
-    (arena, log, directory): (Arena, ClassLog, Option<Directory>),
+    (arena, log, directory): (Arc<Arena>, Arc<ClassLog>, Option<Directory>),
 ) -> Result<(), String> {
-    let (arena, log) = (Arc::new(arena), Arc::new(log));
     let contexts = Contexts::Fields { origin: arena.base() };
     let jvm = jvm(vm, feature);
     if runtime_classes(&arena, contexts, &options, jvm).is_none() {
@@ -362,10 +361,13 @@ fn feature(jvmti: Jvmti) -> Result<u32, String> {
 }
 
 /// The memory of the recording: in files if possible.
-fn recording(options: &Options, pid: u32, started: u64) -> Result<(Arena, ClassLog, Option<Directory>), String> {
+fn recording(options: &Options, pid: u32, started: u64) -> Result<(Arc<Arena>, Arc<ClassLog>, Option<Directory>), String> {
     let in_files = Directory::create(pid, started).map_err(|e| e.to_string()).and_then(|directory| {
-        let files =
-            || Ok::<_, io::Error>((Arena::new(Some(directory.arena()?), options)?, ClassLog::new(Some(directory.log()?))));
+        let files = || {
+            let arena = Arc::new(Arena::new(Some(directory.arena()?), options)?);
+            let log = ClassLog::new(Some(directory.log()?), arena.clone());
+            Ok::<_, io::Error>((arena, Arc::new(log)))
+        };
         match contained(|| files().map_err(|e| e.to_string())) {
             Ok((arena, log)) => Ok((arena, log, Some(directory))),
             Err(error) => {
@@ -380,6 +382,7 @@ fn recording(options: &Options, pid: u32, started: u64) -> Result<(Arena, ClassL
         ));
         let arena = Arena::new(None, options)
             .map_err(|e| format!("no memory for the calling context tree: {e}; max-memory= says how much it may take"))?;
-        Ok((arena, ClassLog::new(None), None))
+        let arena = Arc::new(arena);
+        Ok((arena.clone(), Arc::new(ClassLog::new(None, arena)), None))
     })
 }

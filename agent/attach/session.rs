@@ -155,7 +155,6 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
     let (arena, log, directory) = recording(&options, pid, started)?;
     let prepared = contained(|| {
         faults::pass("prepare");
-        let (arena, log) = (Arc::new(arena), Arc::new(log));
         log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
         let contexts = Contexts::Slots(slots);
         arena.prepare();

@@ -47,14 +47,17 @@ pub fn merge(args: &Merge) -> Result<()> {
     Ok(())
 }
 
-/// Says which runs are in there several times: that may be meant, and may be two names of one file.
+/// Says which runs are in there several times: that may be meant, and may be two names of one file. Snapshots of one run, which end
+/// at different times, have its counts from its start.
 fn twice(runs: &[Run]) -> Option<String> {
     let mut seen = BTreeSet::new();
-    let fact = |run: &Run| (run.facts.started_ms, run.facts.ended_ms, run.facts.pid, run.facts.command_line.clone());
+    let fact = |run: &Run| (run.facts.started_ms, run.facts.pid, run.facts.command_line.clone());
     let again: Vec<&Run> = runs.iter().filter(|run| !seen.insert(fact(run))).collect();
     let first = again.first()?;
+    let snapshots = |run: &&&Run| runs.iter().any(|r| fact(r) == fact(run) && r.facts.ended_ms != run.facts.ended_ms);
+    let snapshots = if again.iter().any(|run| snapshots(&run)) { "; snapshots count from the start of the run" } else { "" };
     Some(format!(
-        "{} of the {} runs are there more than once, {} among them: their counts are, too",
+        "{} of the {} runs are there more than once, {} among them: their counts are, too{snapshots}",
         again.len(),
         runs.len(),
         first.file

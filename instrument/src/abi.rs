@@ -171,6 +171,8 @@ pub mod flags {
     pub const OVERFLOW: u32 = 1 << 3;
     /// Shared memory was full, and part of the arena is in memory of the process's own.
     pub const PRIVATE: u32 = 1 << 4;
+    /// Shared memory was full, and the class log is in memory of the process's own.
+    pub const LOG_PRIVATE: u32 = 1 << 5;
 }
 
 /// The junk node and its size: room for the largest node.

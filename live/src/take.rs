@@ -1,7 +1,7 @@
 //! A profile of a recording, without the process's help.
 
 use crate::recordings::Recording;
-use cprof_instrument::abi;
+use cprof_instrument::abi::{self, flags};
 use cprof_profile::model::{Profile, RunFacts, Taken};
 use cprof_profile::options::simulation;
 use cprof_profile::recording::{self, Capture, CaptureError, Log, Origin, OriginError};
@@ -53,7 +53,8 @@ pub struct Reading {
     path: PathBuf,
     capture: Capture,
     log: Vec<u8>,
-    partial: bool,
+    /// As [`Recording::kept_back`].
+    kept_back: u32,
     recorded: bool,
 }
 
@@ -76,8 +77,8 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
         }
     })?;
     let log = recording.log().map_err(fail)?;
-    let partial = recording.is_partial().map_err(fail)?;
-    Ok(Reading { path, capture, log, partial, recorded })
+    let kept_back = recording.kept_back().map_err(fail)?;
+    Ok(Reading { path, capture, log, kept_back, recorded })
 }
 
 /// Who records, without the counts.
@@ -122,9 +123,13 @@ impl Reading {
         let logged = simulation(&self.capture.caches) == abi::caches::LOGGED;
         let mut profile = recording::assemble(self.capture, &log, run);
         profile.warnings.extend(log.unattended.iter().map(|w| (*w).to_owned()));
-        if self.partial {
-            let full = "shared memory was full: contexts that the JVM kept in memory of its own are missing";
-            profile.warnings.insert(0, full.to_owned());
+        for (bit, missing) in [
+            (flags::LOG_PRIVATE, "classes that the JVM kept in memory of its own are missing, with their contexts"),
+            (flags::PRIVATE, "contexts that the JVM kept in memory of its own are missing"),
+        ] {
+            if self.kept_back & bit != 0 {
+                profile.warnings.insert(0, format!("shared memory was full: {missing}"));
+            }
         }
         if logged {
             profile.warnings.push(format!(

@@ -144,7 +144,9 @@ fn what_the_jvm_kept_for_itself_is_said_to_be_missing() {
     arena.set_len(arena.metadata().unwrap().len() + (1 << 20)).unwrap();
     assert!(warnings()[0].contains("stepped over"), "{:?}", warnings());
     arena.write_all_at(&flags::PRIVATE.to_le_bytes(), header::FLAGS).unwrap();
-    assert!(warnings()[0].contains("are missing") && warnings().len() == 2, "{:?}", warnings());
+    assert!(warnings()[0].contains("contexts that the JVM kept") && warnings().len() == 2, "{:?}", warnings());
+    arena.write_all_at(&(flags::PRIVATE | flags::LOG_PRIVATE).to_le_bytes(), header::FLAGS).unwrap();
+    assert!(warnings()[1].contains("classes that the JVM kept") && warnings().len() == 3, "{:?}", warnings());
 }
 
 #[test]
@@ -269,6 +271,13 @@ fn a_process_id_that_is_in_use_again_protects_nothing_but_beginnings() {
     DirBuilder::new().mode(0o700).create(&dead).unwrap();
     let found = place.shelf().look(Place::name(DEAD));
     assert!(matches!(found.state, State::Begun) && !found.may_be_beginning());
+    // With an arena: its process may live in another container.
+    let arena = fs::File::create(dead.join("arena")).unwrap();
+    flock(&arena, FlockOperation::NonBlockingLockExclusive).unwrap();
+    let found = place.shelf().look(Place::name(DEAD));
+    assert!(matches!(found.state, State::Begun) && found.may_be_beginning());
+    assert!(matches!(remove(&place.shelf(), &found), Err(CleanError::InUse(..))));
+    drop(arena);
     remove(&place.shelf(), &found).unwrap();
     assert!(!dead.exists());
 }

@@ -397,7 +397,7 @@ impl Gap {
         let method = self.method.as_deref().map(|method| method.split_at(method.find('(').unwrap_or(method.len())));
         pattern.matches(&class)
             || method.map_or_else(
-                || pattern.may_match_in(&class),
+                || pattern.class().is_some_and(|of_class| of_class.matches(&class)),
                 |(name, descriptor)| pattern.matches_method(&class, name, descriptor),
             )
     }

@@ -74,6 +74,13 @@ impl Pattern {
         class.as_bytes()[..name] == first.as_bytes()[..name]
     }
 
+    /// The part of a pattern of methods that is about their class, unless it fits any.
+    pub fn class(&self) -> Option<Pattern> {
+        let text = self.parts.join("*");
+        let (class, _) = text.split('(').next()?.rsplit_once('.')?;
+        (!class.starts_with('*')).then(|| Pattern::of_text(class))
+    }
+
     /// Whether a method fits, as `Class.method`; and where the pattern has a parenthesis, as `Class.method(descriptor…`, or as
     /// reports print it, with its parameters' types. Without one, `*String*` is about names, not about who takes a `String`.
     pub fn matches_method(&self, class: &str, method: &str, descriptor: &str) -> bool {
@@ -238,6 +245,14 @@ mod tests {
         assert!(Pattern::new("B.m(I)V").matches_method("B", "m", "(I)V"));
         let may = |p: &str, class: &str| Pattern::new(p).may_match_in(class);
         assert!(may("a.B.m", "a.B") && may("a.*", "a.B") && may("*.m", "a.B") && may("a.B*", "a.BC") && !may("a.C.m", "a.B"));
+        let of_class = |p: &str, class: &str| Pattern::new(p).class().is_some_and(|pattern| pattern.matches(class));
+        assert!(
+            of_class("a.B.m", "a.B")
+                && of_class("a.*.m(J.x)V", "a.B")
+                && of_class("a/B.<init>", "a.B")
+                && of_class("a.B*.m*", "a.BC")
+        );
+        assert!(!of_class("a.BC.m", "a.B") && !of_class("*.m", "a.B") && !of_class("m", "a.B") && !of_class("a.B.C.m", "a.B"));
         assert!(!Pattern::new("B.m(J)V").matches_method("B", "m", "(I)V"));
         let printed = |p: &str| Pattern::new(p).matches_method("B", "m", "(I[Ljava/lang/String;)V");
         assert!(printed("B.m(int, String[])") && printed("B.m(int,String[])") && printed("*.m(int*"));

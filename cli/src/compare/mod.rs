@@ -6,7 +6,7 @@ mod overlap;
 mod rows;
 
 pub use diff::diff;
-pub use notes::{doubts, doubts_of_two, recorded_differently};
+pub use notes::{MODELS_DIFFER, doubts, doubts_of_two, recorded_differently};
 pub use overlap::overlap;
 
 use crate::args::{Processors, Two};
@@ -31,6 +31,12 @@ struct Loaded {
     telling: Vec<String>,
 }
 
+/// Whether two profiles are evaluated on two models, each on its own, as none was asked for.
+pub fn models_differ(before: &View, after: &View, on: &Processors) -> bool {
+    let [before, after] = [before, after].map(|view| &*view.profile.run.model);
+    on.target.is_empty() && !before.is_empty() && !after.is_empty() && !ModelFile::same(before, after)
+}
+
 impl Loaded {
     fn new(two: &Two, on: &Processors) -> Result<Loaded> {
         let [before, after] = two.parts();
@@ -40,9 +46,7 @@ impl Loaded {
             Ok((view, columns, Notes::of(&processors), telling(&processors)))
         };
         let [(first, of_first, about_first, _), (second, of_second, about_second, telling)] = [load(&before)?, load(&after)?];
-        let [before, after] = [&first, &second].map(|view| &*view.profile.run.model);
-        let kept = !before.is_empty() && !after.is_empty();
-        let models_differ = on.target.is_empty() && kept && !ModelFile::same(before, after);
+        let models_differ = models_differ(&first, &second, on);
         let (views, metrics, notes) = ([first, second], [of_first, of_second], [about_first, about_second]);
         Ok(Loaded { views, metrics, notes, models_differ, telling })
     }

@@ -74,10 +74,7 @@ pub fn notes(loaded: &Loaded, comparison: &Comparison<'_>) -> Vec<String> {
         ));
     }
     notes.extend(recorded_differently(before, after));
-    if loaded.models_differ {
-        notes
-            .push("the models that they were recorded with differ: so do cycles; --target FILE evaluates both on one".to_owned());
-    }
+    notes.extend(loaded.models_differ.then(|| MODELS_DIFFER.to_owned()));
     let sites = comparison.contexts.sites;
     if sites.only_one {
         notes.push("only one of the profiles distinguishes call sites: they are merged".to_owned());
@@ -113,6 +110,10 @@ pub fn notes(loaded: &Loaded, comparison: &Comparison<'_>) -> Vec<String> {
     ));
     notes
 }
+
+/// Said where [`super::models_differ`].
+pub const MODELS_DIFFER: &str =
+    "the models that they were recorded with differ: so do cycles; --target FILE evaluates both on one";
 
 /// What makes the numbers of two profiles differ besides their programs.
 pub fn recorded_differently(before: &View, after: &View) -> Vec<String> {

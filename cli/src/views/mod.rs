@@ -8,7 +8,7 @@ pub use flamegraph::flamegraph;
 pub use html::html;
 
 use crate::args::{Part, Processors};
-use crate::compare::recorded_differently;
+use crate::compare::{MODELS_DIFFER, models_differ, recorded_differently};
 use crate::metrics::{OnProcessor, load};
 use crate::output::{self, Output};
 use crate::report::view::{Shape, View};
@@ -39,6 +39,9 @@ impl Loaded {
         let mut before = Loaded::new(&part, on, out, shape)?;
         let methods = Methods::join(side(&before.view), side(&self.view));
         recorded_differently(&before.view, &self.view).iter().for_each(|note| output::note(note));
+        if models_differ(&before.view, &self.view, on) {
+            output::note(MODELS_DIFFER);
+        }
         before.view.symbols.list = methods.renamed(&before.view.symbols, &self.view.symbols);
         Ok(before)
     }

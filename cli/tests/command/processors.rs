@@ -123,6 +123,8 @@ fn a_model_of_ones_own_is_shown_as_it_was_recorded() {
     let differ = "the models that they were recorded with differ";
     assert!(prints(&["diff", one.path(), other.path()]).contains(differ));
     assert!(!prints(&["diff", one.path(), other.path(), "--target", named]).contains(differ));
+    let picture = |more: &[&str]| cprof(&[&["flamegraph", other.path(), "--diff", one.path(), "-o", "-"], more].concat());
+    assert!(picture(&[]).2.contains(differ) && !picture(&["--target", named]).2.contains(differ));
     // A budget for cycles means those of the recording, unless it names the file.
     let budget = directory.join("budget.toml");
     let limits = format!("[[budget]]\nmethod = \"*\"\nlimits = [\"cycles == {kept}\", \"cycles[{named}] == {slower}\"]\n");

@@ -75,8 +75,17 @@ fn attributes(out: &mut Vec<u8>, source: &Source<'_, '_>, constants: &mut NewCon
     let is_variables = |name: u16| class.pool.utf8(name).is_ok_and(|text| text == b"LocalVariableTable");
     let variables: Vec<_> = code.attributes().filter(|&(name, ..)| is_variables(name)).map(|(.., content)| content).collect();
     let mut tables_left = variables.len();
-    // HotSpot refuses such names in older classes (classFileParser.cpp, `verify_legal_field_name`).
-    let mut nameless = if class.major < 49 { Vec::new() } else { moved.nameless(&variables) };
+    let rows = |table: &[u8]| table.first_chunk().map_or(0, |&count| usize::from(u16::from_be_bytes(count)));
+    let named: usize = variables.iter().map(|table| rows(table)).sum();
+    let is_types = |name: u16| class.pool.utf8(name).is_ok_and(|text| text == b"LocalVariableTypeTable");
+    let has_types = code.attributes().any(|(name, _, content)| is_types(name) && rows(content) > 0);
+    // HotSpot (classFileParser.cpp) refuses such names in older classes (`verify_legal_field_name`), compares a table of types with the
+    // others' rows only if there are any (`copy_localvariable_table`), and counts the rows of all in 16 bits, to write out of bounds
+    // where these do not suffice.
+    let mut nameless = if class.major < 49 || has_types && named == 0 { Vec::new() } else { moved.nameless(&variables) };
+    if named + nameless.len() > usize::from(u16::MAX) {
+        nameless.clear();
+    }
     for (name, at, content) in code.attributes() {
         let text = class.pool.utf8(name)?;
         if text == b"StackMapTable" {
@@ -90,7 +99,7 @@ fn attributes(out: &mut Vec<u8>, source: &Source<'_, '_>, constants: &mut NewCon
             b"LineNumberTable" => moved.lines(content, at, out)?,
             b"LocalVariableTable" => {
                 let rows_at = out.len();
-                moved.variables(content, at, out)?;
+                moved.variables(content, at, Some(code), out)?;
                 tables_left -= 1;
                 let rows = u16::from_be_bytes([out[rows_at], out[rows_at + 1]]);
                 // The first row that fits is the one that is taken, so these come last.
@@ -99,7 +108,7 @@ fn attributes(out: &mut Vec<u8>, source: &Source<'_, '_>, constants: &mut NewCon
                     moved.former_names(&std::mem::take(&mut nameless), constants, out);
                 }
             }
-            b"LocalVariableTypeTable" => moved.variables(content, at, out)?,
+            b"LocalVariableTypeTable" => moved.variables(content, at, None, out)?,
             b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations" => {
                 moved.annotations(content, out);
             }

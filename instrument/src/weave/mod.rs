@@ -301,7 +301,7 @@ impl Weaver {
             self.placement.place(graph, edges);
         };
         let (body, placement) = (&self.body, &self.placement);
-        let moved = Moved { graph, body, layout };
+        let moved = Moved { pool: &class.pool, graph, body, layout };
         let source = method_info::Source { class, method, code, moved: &moved, placement, frames: frames.content() };
         method_info::write(&mut self.methods, &source, &mut self.constants)?;
         let map = if options.maps { copied(code, graph, body, placement) } else { Vec::new() };

@@ -40,9 +40,11 @@ impl NewConstants {
         *self = Self { bytes, next: count as u32, heir, integers, classes, shared, local_names, ..Self::default() };
     }
 
-    /// The new count for the file; `None`: more constants than a class file can have.
+    /// The new count for the file; `None`: more constants than a class file can have. Or a hidden class's: HotSpot counts one more
+    /// for its name, in 16 bits, and writes out of bounds where that is too much (classFileParser.cpp, `_orig_cp_size`, JDK 17
+    /// to 25).
     pub(super) fn count(&self) -> Option<u16> {
-        u16::try_from(self.next).ok()
+        u16::try_from(self.next).ok().filter(|&count| count < u16::MAX)
     }
 
     /// Answers the new entry's index. Beyond 65535 the class is given up in the end (see [`Self::count`]), so that an

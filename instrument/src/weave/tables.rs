@@ -3,11 +3,14 @@
 use super::body::Body;
 use super::layout::Layout;
 use super::pool::NewConstants;
-use crate::classfile::{Cursor, Error, Position, each_position};
+use crate::classfile::opcode::LENGTH;
+use crate::classfile::{Code, Cursor, Error, Pool, Position, each_position};
 use crate::flow::{Graph, Load, mark};
 
 /// What the tables have to follow.
 pub(super) struct Moved<'m> {
+    /// The class's constants.
+    pub(super) pool: &'m Pool<'m>,
     pub(super) graph: &'m Graph,
     pub(super) body: &'m Body,
     pub(super) layout: Layout,
@@ -30,7 +33,7 @@ impl Moved<'_> {
     fn begin(&self, bci: u16) -> Option<u16> {
         match self.whole(bci)? {
             _ if bci == 0 => Some(0),
-            at if at < bci.into() => Some(self.within(at)),
+            at if at < bci.into() => Some(self.within(at, bci)),
             at if at + 1 == self.graph.marks.len() => u16::try_from(self.body.out.len()).ok(),
             at => Some(self.body.arrival[at] as u16),
         }
@@ -38,13 +41,18 @@ impl Moved<'_> {
 
     fn end(&self, bci: u16) -> Option<u16> {
         let at = self.whole(bci)?;
-        Some(if at < bci.into() { self.within(at) } else { self.body.behind[at] as u16 })
+        Some(if at < bci.into() { self.within(at, bci) } else { self.body.behind[at] as u16 })
     }
 
-    /// What points into an instruction does so again: it is behind this one and before the next, and where HotSpot verifies, it
-    /// refuses such variables (verifier.cpp, `verify_local_variable_table`).
-    fn within(&self, at: usize) -> u16 {
-        self.body.instruction[at] as u16 + 1
+    /// What points into the instruction at an index does so again: it is behind this one and before the next, and where HotSpot
+    /// verifies, it refuses such variables (verifier.cpp, `verify_local_variable_table`). What points elsewhere there points elsewhere
+    /// again, as far as the new one is as long: it refuses equal rows, too (classFileParser.cpp, `LVT_Hash`).
+    fn within(&self, at: usize, bci: u16) -> u16 {
+        /// No `wide` instruction and no switch is shorter.
+        const ODD: u8 = 4;
+        let new = self.body.instruction[at] as u16;
+        let length = LENGTH.get(self.body.out[usize::from(new)] as usize).copied().filter(|&length| length > 0).unwrap_or(ODD);
+        new + (bci - at as u16).min(u16::from(length) - 1)
     }
 
     fn range(&self, start: u16, length: u16) -> Option<[u8; 4]> {
@@ -71,8 +79,9 @@ impl Moved<'_> {
         ended(&c)
     }
 
-    /// LocalVariableTable and LocalVariableTypeTable (JVMS §4.7.13, §4.7.14).
-    pub(super) fn variables(&self, content: &[u8], at: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+    /// LocalVariableTable, with the original code, and LocalVariableTypeTable (JVMS §4.7.13, §4.7.14). Constants and locals that are
+    /// not there are the JVM's to refuse: with ours, they might be.
+    pub(super) fn variables(&self, content: &[u8], at: usize, typed: Option<&Code<'_>>, out: &mut Vec<u8>) -> Result<(), Error> {
         let mut c = Cursor::part(content, at);
         let count = c.u2()?;
         out.extend_from_slice(&count.to_be_bytes());
@@ -80,8 +89,17 @@ impl Moved<'_> {
             let (start, length) = (c.u2()?, c.u2()?);
             let range = self.range(start, length).ok_or_else(|| c.error("a local variable's range out of the method"))?;
             out.extend_from_slice(&range);
-            out.extend_from_slice(c.take(4)?); // name, descriptor or signature
-            out.extend_from_slice(&self.local(c.u2()?));
+            let (name, of) = (c.u2()?, c.u2()?); // name, descriptor or signature
+            self.pool.utf8(name)?;
+            let is_wide = matches!(self.pool.utf8(of)?, b"J" | b"D");
+            let local = c.u2()?;
+            if typed.is_some_and(|code| u32::from(local) + u32::from(is_wide) >= u32::from(code.max_locals)) {
+                return Err(c.error("a local variable beyond the last local"));
+            }
+            for value in [name, of] {
+                out.extend_from_slice(&value.to_be_bytes());
+            }
+            out.extend_from_slice(&self.local(local));
         }
         ended(&c)
     }

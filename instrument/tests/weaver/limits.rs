@@ -108,6 +108,56 @@ fn tables_that_the_jvm_refuses_are_not_mended() {
     assert!(why.contains("a second table of stack maps"), "{why:?}");
 }
 
+/// HotSpot would write out of bounds (classFileParser.cpp, `copy_localvariable_table`), or refuse the class.
+#[test]
+fn locals_get_no_names_where_their_tables_have_no_room_or_none_are_expected() {
+    let rows_of = |class: &Class| {
+        let bytes = class.finish();
+        let woven = Weaver::new().weave(&bytes, &OPTIONS, &mut Everything(15)).expect("well-formed").expect("a method");
+        assert_eq!(woven.skipped, []);
+        let class = ClassFile::parse(&woven.bytes).expect("well-formed");
+        let code = class.code(&class.methods[0]).expect("readable").expect("code");
+        let tables = code.attributes().filter(|&(name, ..)| class.pool.utf8(name) == Ok(b"LocalVariableTable"));
+        tables.map(|(.., content)| usize::from(u16::from_be_bytes([content[0], content[1]]))).sum::<usize>()
+    };
+    let with = |table: &'static str, rows: u16| {
+        let mut class = Class::new(49, "T", "S");
+        let (name, of) = (class.pool.utf8("x"), class.pool.utf8("I"));
+        let mut code = Code::new(8, 8);
+        let run = class.pool.method("E", "run", "()V");
+        code.put_u2(184, run).put(&[21, 4, 87, 177]); // E.run(), local 4 is loaded
+        let row = [0, name, of, 5].map(u16::to_be_bytes).concat();
+        let rows = (0..rows).flat_map(|i| [&(i % 7).to_be_bytes()[..], &row].concat());
+        code.attributes.push((table, rows.collect()));
+        let count = (code.attributes[0].1.len() / 10) as u16;
+        code.attributes[0].1.splice(0..0, count.to_be_bytes());
+        class.method(8, "m", "()V", &code).expect("it fits");
+        rows_of(&class)
+    };
+    assert_eq!(with("LocalVariableTable", 2), 3);
+    assert_eq!([65_534, 65_535].map(|rows| with("LocalVariableTable", rows)), [65_535, 65_535]);
+    assert_eq!(with("LocalVariableTypeTable", 0), 1);
+    assert_eq!(with("LocalVariableTypeTable", 1), 0);
+}
+
+/// Constants and locals that are not there might be, woven.
+#[test]
+fn variables_that_the_jvm_refuses_are_not_mended() {
+    for (name, of, local, accepted) in
+        [(0, 0, 7, true), (900, 0, 7, false), (0, 900, 7, false), (0, 0, 8, false), (0, 1, 7, false)]
+    {
+        let mut class = Class::new(49, "T", "S");
+        let (x, types) = (class.pool.utf8("x"), [class.pool.utf8("I"), class.pool.utf8("J")]);
+        let mut code = Code::new(8, 8);
+        code.put(&[177]);
+        let (name, of) = (if name == 0 { x } else { name }, types.get(of).copied().unwrap_or(900));
+        code.attributes.push(("LocalVariableTable", [1, 0, 1, name, of, local].map(u16::to_be_bytes).concat()));
+        class.method(8, "m", "()V", &code).expect("it fits");
+        let woven = Weaver::new().weave(&class.finish(), &OPTIONS, &mut Everything(15)).expect("well-formed").expect("a method");
+        assert_eq!(woven.skipped.is_empty(), accepted, "{name} {of} {local}: {:?}", woven.skipped);
+    }
+}
+
 /// JVMS §2.9.2: their flags are looked at from version 51 on.
 #[test]
 fn an_old_initialiser_is_static_whatever_its_flags_say() {

@@ -95,6 +95,16 @@ pub enum AttachError {
         /// What is wrong.
         what: String,
     },
+    /// The file that would tell the JVM to listen cannot be made, as there is another.
+    #[error(
+        "{path} belongs to {owner}, so that the JVM does not heed it and would print all its stacks instead; remove it and try again"
+    )]
+    ForeignTrigger {
+        /// The place.
+        path: PathBuf,
+        /// Whose it is.
+        owner: String,
+    },
     /// A text that cannot be sent.
     #[error("{what} is too long for the JVM, which takes {LONGEST} bytes: {length}; {way}")]
     TooLong {
@@ -281,12 +291,29 @@ struct Trigger {
 }
 
 impl Trigger {
-    /// It must be of the JVM's own user or root.
+    /// It must be of the JVM's own user or root: with one of somebody else's, the signal has the JVM print all stacks on the program's
+    /// standard output. (HotSpot: `AttachListener::is_init_trigger`; it looks in the working directory, and where nothing is there, in
+    /// /tmp.)
     fn set(process: &Process) -> Result<Trigger, AttachError> {
         let pid = process.pid;
         let name = format!(".attach_pid{}", process.inner_pid);
-        let mut last = io::Error::from(io::ErrorKind::NotFound);
-        for directory in directories(process) {
+        let [tmp, cwd] = directories(process);
+        let there = |directory: &io::Result<OwnedFd>| directory.as_ref().ok().and_then(|at| Standing::of(at, &name, process));
+        let foreign =
+            |owner, directory: PathBuf| AttachError::ForeignTrigger { path: directory.join(&name), owner: user_name(owner) };
+        // Somebody else is attaching, or has died doing so.
+        let heeded = || Ok(Trigger { made: None });
+        let mut last = match (there(&cwd), there(&tmp)) {
+            (Some(Standing::Heeded), _) | (None, Some(Standing::Heeded)) => return heeded(),
+            (Some(Standing::Foreign(owner)), _) => {
+                let link = format!("/proc/{pid}/cwd");
+                return Err(foreign(owner, fs::read_link(&link).unwrap_or_else(|_| link.into())));
+            }
+            (None, Some(Standing::Foreign(owner))) => foreign(owner, process.path("/tmp")),
+            (None, None) => AttachError::Ended { pid },
+        };
+        let is_free = !matches!(last, AttachError::ForeignTrigger { .. });
+        for directory in [tmp].into_iter().filter(|_| is_free).chain([cwd]) {
             let made = directory.and_then(|directory| {
                 let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
                 openat(&directory, &name, flags, Mode::RUSR | Mode::WUSR)?;
@@ -294,12 +321,31 @@ impl Trigger {
             });
             match made {
                 Ok(directory) => return Ok(Trigger { made: Some((directory, name)) }),
-                // Somebody else is attaching, or has died doing so: the JVM goes by whose file it is.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Trigger { made: None }),
-                Err(error) => last = error,
+                // By somebody else who attaches at this moment.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return heeded(),
+                Err(error) if is_free => last = AttachError::Io { pid, doing: format!("making {name} in its /tmp"), error },
+                Err(_) => {}
             }
         }
-        Err(AttachError::Io { pid, doing: format!("making {name} in its /tmp"), error: last })
+        Err(last)
+    }
+}
+
+/// What the JVM makes of a file by which it is told to listen.
+enum Standing {
+    Heeded,
+    /// Whose it is.
+    Foreign(u32),
+}
+
+impl Standing {
+    /// Of one that is there.
+    fn of(directory: &OwnedFd, name: &str, process: &Process) -> Option<Standing> {
+        let itself = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        // The JVM follows links.
+        let is_heeded = |file: Stat| [0, process.user].contains(&file.st_uid);
+        let heeded = statat(directory, name, AtFlags::empty()).is_ok_and(is_heeded);
+        Some(if heeded { Standing::Heeded } else { Standing::Foreign(itself.st_uid) })
     }
 }
 

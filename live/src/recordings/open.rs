@@ -86,29 +86,49 @@ pub(super) fn private_directory(path: &Path) -> Result<(OwnedFd, u32), OpenError
     Ok((directory, stat.st_uid))
 }
 
+/// Opens a file in such a directory, of the same user.
+fn private_file((directory, user): &(OwnedFd, u32), path: &Path, name: &str) -> Result<File, OpenError> {
+    let path = path.join(name);
+    // NONBLOCK: opening a pipe would wait for somebody to write.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match openat(directory, name, flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(rustix::io::Errno::LOOP) => return Err(OpenError::Kind { path, what: "a symbolic link" }),
+        Err(e) => return Err(OpenError::Io { path, error: e.into() }),
+    };
+    let stat = fstat(&file).map_err(|e| OpenError::Io { path: path.clone(), error: e.into() })?;
+    if !FileType::from_raw_mode(stat.st_mode).is_file() {
+        return Err(OpenError::Kind { path, what: "no ordinary file" });
+    }
+    if stat.st_uid != *user {
+        return Err(OpenError::Owner { path, owner: user_name(stat.st_uid) });
+    }
+    Ok(File::from(file))
+}
+
+/// Whether a process that lives has locked an arena: it does until it ends, whatever ends it.
+fn is_locked(arena: &File) -> bool {
+    match flock(arena, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => {
+            // Unlocking an open file of our own cannot fail; closing it would do the same.
+            let _ = flock(arena, FlockOperation::Unlock);
+            false
+        }
+        Err(_) => true,
+    }
+}
+
+/// Whether a recording that has no class log yet has an arena that is locked.
+pub(super) fn is_begun_by_living(path: &Path) -> bool {
+    private_directory(path).and_then(|directory| private_file(&directory, path, ARENA)).is_ok_and(|arena| is_locked(&arena))
+}
+
 impl Recording {
     /// Opens the recording in a directory.
     pub fn open(path: &Path) -> Result<Recording, OpenError> {
-        let (directory, user) = private_directory(path)?;
-        let file = |name: &str| {
-            let path = path.join(name);
-            // NONBLOCK: opening a pipe would wait for somebody to write.
-            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let file = match openat(&directory, name, flags, Mode::empty()) {
-                Ok(file) => file,
-                Err(rustix::io::Errno::LOOP) => return Err(OpenError::Kind { path, what: "a symbolic link" }),
-                Err(e) => return Err(OpenError::Io { path, error: e.into() }),
-            };
-            let stat = fstat(&file).map_err(|e| OpenError::Io { path: path.clone(), error: e.into() })?;
-            if !FileType::from_raw_mode(stat.st_mode).is_file() {
-                return Err(OpenError::Kind { path, what: "no ordinary file" });
-            }
-            if stat.st_uid != user {
-                return Err(OpenError::Owner { path, owner: user_name(stat.st_uid) });
-            }
-            Ok(File::from(file))
-        };
-        Ok(Recording { path: path.to_owned(), user, arena: file(ARENA)?, log: file(CLASS_LOG)? })
+        let directory = private_directory(path)?;
+        let file = |name| private_file(&directory, path, name);
+        Ok(Recording { path: path.to_owned(), user: directory.1, arena: file(ARENA)?, log: file(CLASS_LOG)? })
     }
 
     /// The directory.
@@ -126,16 +146,9 @@ impl Recording {
         self.user
     }
 
-    /// Whether the process that records lives: it holds a lock on the arena until it ends, whatever ends it.
+    /// Whether the process that records lives.
     pub fn is_recorded(&self) -> bool {
-        match flock(&self.arena, FlockOperation::NonBlockingLockShared) {
-            Ok(()) => {
-                // Unlocking an open file of our own cannot fail; closing it would do the same.
-                let _ = flock(&self.arena, FlockOperation::Unlock);
-                false
-            }
-            Err(_) => true,
-        }
+        is_locked(&self.arena)
     }
 
     /// The arena, as long as it is now.
@@ -176,9 +189,9 @@ impl Recording {
         Ok(bytes)
     }
 
-    /// Whether the JVM keeps part of the arena in memory of its own.
-    pub fn is_partial(&self) -> io::Result<bool> {
-        Ok(self.arena()?.u32(header::FLAGS).unwrap_or(0) & flags::PRIVATE != 0)
+    /// What the JVM keeps in memory of its own, for want of room: contexts ([`flags::PRIVATE`]), classes ([`flags::LOG_PRIVATE`]).
+    pub fn kept_back(&self) -> io::Result<u32> {
+        Ok(self.arena()?.u32(header::FLAGS).unwrap_or(0) & (flags::PRIVATE | flags::LOG_PRIVATE))
     }
 
     /// Bytes that it takes in shared memory.

@@ -1,5 +1,6 @@
 //! The recordings in a directory for shared memory.
 
+use super::open::is_begun_by_living;
 use super::{OpenError, Recording};
 use crate::process::{Process, own_user};
 use cprof_profile::recording::files::{DirectoryName, SHARED_MEMORY};
@@ -113,6 +114,8 @@ impl Found {
             State::Foreign(_) => false,
             // A recording that has begun is locked before its log has a record.
             State::Left(recording) => Log::read(&recording.beginning().unwrap_or_default()).origin.is_none(),
+            // Its process may be in another container, where only the lock tells of it.
+            State::Begun if is_begun_by_living(&self.path) => return true,
             State::Begun => true,
         };
         unlocked && Process::find(self.name.pid).is_ok_and(|process| process.user == self.owner && self.may_be_of(&process))

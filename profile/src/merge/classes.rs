@@ -130,7 +130,7 @@ impl Classes {
     }
 
     /// The call sites of native methods in contexts of all runs. A method that is native on one JDK may be Java on another: a run
-    /// that did not know such a site, and has calls of a Java method so named below the caller, has called that.
+    /// that did not know such a site, and has calls of a Java method so named in that class below the caller, has called that.
     pub(super) fn native_sites(&self, nodes: &Nodes) -> Vec<NativeSite> {
         let mut sites: Vec<NativeSite> = Vec::with_capacity(self.native_sites.len());
         let mut doubtful: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
@@ -145,7 +145,9 @@ impl Classes {
             let Some(called) = self.methods.get(method as usize) else { continue };
             for &at in of_caller {
                 let native = &self.natives[sites[at].native as usize];
-                sites[at].dynamic |= (&native.name, &native.descriptor) == (&called.name, &called.descriptor);
+                let class = &self.classes[called.class as usize].name;
+                sites[at].dynamic |=
+                    (&native.name, &native.descriptor, &native.class) == (&called.name, &called.descriptor, class);
             }
         }
         sites

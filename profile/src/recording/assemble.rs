@@ -269,7 +269,10 @@ impl<'a> Assembly<'_, 'a> {
 
     /// The method's flow as the weaver planned it, or why the node cannot be used.
     fn describe(&mut self, id: u32, counters: usize) -> Result<(usize, usize, Flow), String> {
-        let (at, m) = self.log.method(id).ok_or("their methods are not in the class log, as of code of an earlier recording")?;
+        let (at, m) = self
+            .log
+            .method(id)
+            .ok_or("their methods are not in the class log, as of code of an earlier recording, or where the log ends early")?;
         let class = &self.log.classes[at];
         let parsed = self.hierarchy.parsed[at].as_ref();
         let flow =

@@ -72,6 +72,27 @@ fn a_full_dev_shm_costs_what_can_be_recovered_and_no_count() {
     }
 }
 
+/// Other programs use it too, and those that have mapped files there without taking room die when there is none.
+#[test]
+fn what_an_arena_cannot_have_whole_is_left_to_others() {
+    if is_without("mounts") {
+        return;
+    }
+    for bench in run::benches() {
+        let out = build::fresh(&format!("full-left-{}", bench.jdk.feature)).join("it.cprof");
+        let mut java = bench.jdk.command("java");
+        java.arg(format!("-agentpath:{}=out={}", build::agent().display(), out.display()));
+        java.args(["-cp", &bench.built.class_path, "Bushes"]);
+        let ending = end(with_tmpfs(&java, "30m", Path::new("/dev/shm")));
+        let context = format!("JDK {}: {ending:?}", bench.jdk.feature);
+        assert!(ending.stderr.contains("kept in private memory") && !ending.stderr.contains("class log"), "{context}");
+        let left: u64 = ending.stdout.trim().parse().or_fail(&context);
+        assert!(left > 10 << 20, "{context}");
+        let calls = |method| Report::read(&out).tree.of_method(method).calls;
+        assert_eq!((calls("Bushes.left(I)V"), calls("Bushes.right(I)V")), (65_535, 65_535), "{context}");
+    }
+}
+
 #[test]
 fn a_full_disk_is_named_and_the_profile_is_written_elsewhere() {
     if is_without("mounts") {

@@ -96,7 +96,8 @@ fn what_is_native_on_one_jdk_only_costs_the_sum() {
         for options in [&["--target", "bytecodes"][..], &["--target", "jop"], &["--target", "jop", "--no-upcalls"]] {
             let total = |profile: &PathBuf, key: &str| {
                 let mut command = Command::new(build::cprof());
-                let text = build::must(command.arg("report").arg(profile).args(["--format", "json", "--cache", "ideal"]).args(options));
+                let text =
+                    build::must(command.arg("report").arg(profile).args(["--format", "json", "--cache", "ideal"]).args(options));
                 let report: Value = serde_json::from_str(&text).or_fail("reading the JSON of cprof report");
                 report["totals"][key].as_u64().unwrap_or(0)
             };

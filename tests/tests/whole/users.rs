@@ -97,12 +97,23 @@ fn what_others_put_in_shared_directories_is_neither_followed_nor_believed() {
     assert!(refused.code == 1 && refused.stderr.contains("is not the JVM's socket: it is no socket"), "{}", refused.stderr);
     drop((listener, socket));
 
-    // A link in the place of the file that wakes the JVM: what it leads to is not made. (The JVM does not take it for that file
-    // either, and is not disturbed.)
+    // Somebody else's file in the place of the one that wakes the JVM, where the JVM looks first: woken, it would print its stacks.
+    let trigger = attach::trigger(pid);
+    let in_cwd = std::env::current_dir().expect("this process has one").join(trigger.file_name().expect("a name"));
+    let in_cwd = Trick(in_cwd);
+    fs::write(&in_cwd.0, "").or_fail(in_cwd.0.display());
+    chown(&in_cwd.0, Some(NOBODY), Some(NOBODY)).or_fail("chown");
+    let refused = attach();
+    let says = format!("{} belongs to nobody", in_cwd.0.display());
+    assert!(refused.code == 1 && refused.stderr.contains(&says), "{}", refused.stderr);
+    drop(in_cwd);
+
+    // A link in its other place: what it leads to is not made, and the JVM is told in the first.
     let victim = directory.join("victim");
-    let trigger = Trick(attach::trigger(pid));
+    let trigger = Trick(trigger);
     symlink(&victim, &trigger.0).or_fail("making a link");
-    attach();
+    let attached = attach();
+    assert_eq!(attached.code, 0, "{}", attached.stderr);
     assert!(!victim.exists());
     drop(trigger);
 
