@@ -1,6 +1,7 @@
 //! `cprof export`: profiles in the formats of other tools.
 
 use crate::args::{Export, ExportFormat as Format};
+use crate::compare::incomplete;
 use crate::metrics::{Notes, TARGET_ADDS, columns, load};
 use crate::output::{self, Output};
 use crate::parquet;
@@ -42,6 +43,7 @@ pub fn export(args: &Export) -> Result<()> {
     }
     let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Tree { apart: true })?;
     view.tell_if_nothing();
+    incomplete(&view).iter().for_each(|note| output::note(note));
     let chosen = choose(columns(&view, &view.tree, &processors), args)?;
     if chosen.iter().any(|metric| metric.unit == "cycles") {
         Notes::of(&processors).tell(&view.file);

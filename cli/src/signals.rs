@@ -1,10 +1,12 @@
 //! Which signals end this process, and when.
 
+use crate::output;
 use anyhow::{Context, Result};
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use signal_hook::iterator::Signals;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Beyond the limit of its files (`ulimit -f`) a command says what it could not write, as where a disk is full, instead of being
 /// killed in the midst of it. (By a handler that nobody asks: programs that it runs do not inherit those.)
@@ -15,17 +17,42 @@ pub fn outlive_full_files() {
     }
 }
 
-/// From here on, the first of these signals does not end this process, which finishes what it has begun; the second does. Answers
-/// what becomes true with the first.
-pub fn finish_first(signals: &[i32]) -> Result<Arc<AtomicBool>> {
-    let signalled = Arc::new(AtomicBool::new(false));
-    for signal in heeded(signals) {
-        // In this order: the first finds it unset.
-        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&signalled))
-            .and_then(|_| flag::register(signal, Arc::clone(&signalled)))
-            .context("setting up how signals are met")?;
+/// Signals that come while a command finishes what it has begun.
+#[derive(Clone, Default)]
+pub struct Interrupts {
+    signalled: Arc<AtomicBool>,
+    parting: Arc<Mutex<String>>,
+}
+
+impl Interrupts {
+    /// Whether the first has come.
+    pub fn have_come(&self) -> bool {
+        self.signalled.load(Ordering::Relaxed)
     }
-    Ok(signalled)
+
+    /// What is to be said if the second comes.
+    pub fn say_at_second(&self, parting: String) {
+        *self.parting.lock().unwrap_or_else(PoisonError::into_inner) = parting;
+    }
+}
+
+/// From here on, the first of these signals does not end this process, which finishes what it has begun; the second does.
+pub fn finish_first(signals: &[i32]) -> Result<Interrupts> {
+    let mut signals = Signals::new(heeded(signals)).context("setting up how signals are met")?;
+    let interrupts = Interrupts::default();
+    let Interrupts { signalled, parting } = interrupts.clone();
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            if signalled.swap(true, Ordering::Relaxed) {
+                let parting = parting.lock().unwrap_or_else(PoisonError::into_inner);
+                if !parting.is_empty() {
+                    output::tell(format_args!("{parting}"));
+                }
+                std::process::exit(128 + signal);
+            }
+        }
+    });
+    Ok(interrupts)
 }
 
 /// Those of `signals` that were not being ignored when this process was started: who wrote `nohup` before a command wants it to

@@ -44,6 +44,12 @@ pub fn class(name: &str) -> Option<Numbered> {
     (!numbers.is_empty()).then_some(Numbered { family, numbers })
 }
 
+/// The innermost class with a running number in its name that a class is within: `Outer$1` of `Outer$1$$Lambda` and `Outer$1$Inner`.
+pub fn outer(name: &str) -> Option<&str> {
+    let prefixes = name.rmatch_indices('$').map(|(at, _)| name[..at].trim_end_matches('$'));
+    prefixes.into_iter().find(|outer| !outer.ends_with(['.', '/']) && class(outer).is_some())
+}
+
 /// A method name: `lambda$run$0` (javac), `run$lambda$0`, `run$lambda-0` (Kotlin), `$anonfun$run$1` (Scala), `access$100`.
 pub fn method(name: &str) -> Option<Numbered> {
     let (mut family, mut numbers) = (String::new(), Vec::new());
@@ -104,6 +110,22 @@ mod tests {
             for numbered in [class(&name), method(&name)].into_iter().flatten() {
                 assert!(numbered.family.contains('*') && numbered.family.len() <= name.len(), "{numbered:?}");
             }
+        }
+    }
+
+    #[test]
+    fn outer_classes_are_numbered_ones() {
+        for (name, expected) in [
+            ("a.Outer$1$$Lambda", Some("a.Outer$1")),
+            ("a.Outer$1$Inner$2", Some("a.Outer$1$Inner")),
+            ("a.Outer$1$Inner", Some("a.Outer$1")),
+            ("a/Outer$2Local$11", Some("a/Outer$2Local")),
+            ("a.Outer$1", None),
+            ("a.Outer$$Lambda", None),
+            ("jdk.proxy2.$Proxy14", None),
+            ("$1", None),
+        ] {
+            assert_eq!(outer(name), expected, "{name}");
         }
     }
 

@@ -22,10 +22,12 @@ impl<P> Member<P> {
 }
 
 /// Why two are taken for the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
     /// They have the same code.
     Code,
+    /// They alone have the same opcodes; what these name or load differs.
+    Shape,
     /// They have the same name and descriptor, and stand at the same place among those whose code is the same.
     Name,
     /// They stand at the same place; neither name nor code is the same. An assumption, to be said.
@@ -46,8 +48,8 @@ pub struct Pairs {
 pub fn pair<P: Ord>(before: &[Member<P>], after: &[Member<P>], complete: bool) -> Pairs {
     let mut found = Pairs::default();
     let mut free = (vec![true; before.len()], vec![true; after.len()]);
-    by_print(before, after, &mut free, &mut found, |m| &m.full, true);
-    by_print(before, after, &mut free, &mut found, |m| &m.shape, false);
+    by_print(before, after, &mut free, &mut found, |m| &m.full, By::Code);
+    by_print(before, after, &mut free, &mut found, |m| &m.shape, By::Shape);
     found.same.sort_unstable_by_key(|p| p.0);
     // Pairs that no other crosses divide both lists; what is between two of them stays between them.
     let fixed = uncrossed(&found.same);
@@ -62,24 +64,24 @@ pub fn pair<P: Ord>(before: &[Member<P>], after: &[Member<P>], complete: bool) -
     found
 }
 
-/// Pairs members with the same print; `repeated`: as many as there are of it, else only when there is one.
+/// Pairs members with the same print: as many as there are of it, of a shape only when there is one.
 fn by_print<'m, P: Ord>(
     before: &'m [Member<P>],
     after: &'m [Member<P>],
     free: &mut (Vec<bool>, Vec<bool>),
     found: &mut Pairs,
     print: impl Fn(&'m Member<P>) -> &'m P,
-    repeated: bool,
+    by: By,
 ) {
     let mut groups: BTreeMap<&P, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
     (0..before.len()).filter(|&i| free.0[i]).for_each(|i| groups.entry(print(&before[i])).or_default().0.push(i));
     (0..after.len()).filter(|&j| free.1[j]).for_each(|j| groups.entry(print(&after[j])).or_default().1.push(j));
     for (mut left, mut right) in groups.into_values() {
-        if left.is_empty() || right.is_empty() || (!repeated && (left.len(), right.len()) != (1, 1)) {
+        if left.is_empty() || right.is_empty() || (by == By::Shape && (left.len(), right.len()) != (1, 1)) {
             continue;
         }
         let mut take = |i: usize, j: usize| {
-            found.same.push((i, j, By::Code));
+            found.same.push((i, j, by));
             (free.0[i], free.1[j]) = (false, false);
         };
         if left.len() == right.len() {
@@ -155,13 +157,13 @@ mod tests {
 
     #[test]
     fn equal_code_is_the_same_wherever_it_moved() {
-        use By::{Code, Name, Place};
+        use By::{Code, Name, Place, Shape};
         assert_eq!(pairs("xyz", "wxyz"), [(0, 1, Code), (1, 2, Code), (2, 3, Code)]);
         assert_eq!(pairs("xy", "yx"), [(0, 1, Code), (1, 0, Code)]);
         assert_eq!(pairs("xX", "xX"), [(0, 0, Code), (1, 1, Code)]);
         assert_eq!(pairs("xyz", "xqz"), [(0, 0, Code), (1, 1, Name), (2, 2, Code)]);
         assert_eq!(pairs("xy", "qxr"), [(0, 1, Code), (1, 2, Place)]);
-        assert_eq!(pairs("xy", "wxY"), [(0, 1, Code), (1, 2, Code)], "the opcodes are the same");
+        assert_eq!(pairs("xy", "wxY"), [(0, 1, Code), (1, 2, Shape)], "the opcodes are the same");
         assert_eq!(pairs("xy", "pxyq"), [(0, 1, Code), (1, 2, Code)]);
     }
 

@@ -193,11 +193,25 @@ pub fn class(bytes: &[u8]) -> Print {
     print
 }
 
-/// Whether the instructions of two methods stand at the same places, so that a call site of one is that of the other.
+/// Whether the instructions of two methods stand at the same places and call methods that are called the same, so that a call site of
+/// one is that of the other.
 pub fn same_places(a: (&ClassFile<'_>, &Method<'_>), b: (&ClassFile<'_>, &Method<'_>)) -> bool {
-    let (Ok(Some(a)), Ok(Some(b))) = (a.0.code(a.1), b.0.code(b.1)) else { return false };
-    let places = |bytes, at| Instructions::new(bytes, at).map(|i| i.map(|i| (i.bci, i.opcode)).ok());
-    a.bytes.len() == b.bytes.len() && places(a.bytes, a.at).eq(places(b.bytes, b.at))
+    let (Ok(Some(a_code)), Ok(Some(b_code))) = (a.0.code(a.1), b.0.code(b.1)) else { return false };
+    let called = |class: &ClassFile<'_>, i: &Instruction<'_>| {
+        let mut called = Vec::new();
+        if let op::INVOKEVIRTUAL..=op::INVOKEINTERFACE = i.opcode
+            && let Ok(member) = class.pool.member(i.u2())
+        {
+            [member.name, member.descriptor].iter().for_each(|part| name(&mutf8::decode(part), &mut called));
+        }
+        called
+    };
+    let same = |(i, j): (Result<Instruction<'_>, Error>, Result<Instruction<'_>, Error>)| match (i, j) {
+        (Ok(i), Ok(j)) => (i.bci, i.opcode) == (j.bci, j.opcode) && called(a.0, &i) == called(b.0, &j),
+        _ => false,
+    };
+    let [a_all, b_all] = [&a_code, &b_code].map(|code| Instructions::new(code.bytes, code.at));
+    a_code.bytes.len() == b_code.bytes.len() && a_all.zip(b_all).all(same)
 }
 
 /// A name or descriptor, without running numbers.

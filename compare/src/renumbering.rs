@@ -5,7 +5,7 @@ use crate::pair::{By, Member, pair};
 use crate::prints::{self, Methods, Print, Twins};
 use cprof_instrument::classfile::ClassFile;
 use cprof_profile::model::Profile;
-use cprof_profile::names::{dotted, stable};
+use cprof_profile::names::{dotted, parameters, stable};
 use cprof_profile::tree::{Symbol, Symbols};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -26,8 +26,8 @@ pub struct Renumbered {
     pub before: String,
     /// Its name in the second.
     pub after: String,
-    /// Its code changed, too: it was taken for the same because of its place among the others.
-    pub assumed: bool,
+    /// Why it is taken for the same.
+    pub by: By,
 }
 
 /// Numbered names of which nothing says which is which; they count as gone and new.
@@ -120,16 +120,47 @@ impl Renumbering {
         out
     }
 
+    /// From the outside in: what is within a numbered class is within that class's twin.
     fn find_classes(&mut self, sides: &[Definitions<'_>; 2], names: &[FxHashSet<&str>; 2]) {
-        let mut families: BTreeMap<String, [Vec<(Numbered, &str)>; 2]> = BTreeMap::new();
+        let mut levels: BTreeMap<usize, [Vec<(Numbered, &str)>; 2]> = BTreeMap::new();
         for (side, names) in names.iter().enumerate() {
             for &name in names {
                 if let Some(numbered) = numbered::class(name) {
-                    families.entry(numbered.family.clone()).or_default()[side].push((numbered, name));
+                    let level = std::iter::successors(numbered::outer(name), |outer| numbered::outer(outer)).count();
+                    levels.entry(level).or_default()[side].push((numbered, name));
                 }
             }
         }
-        for mut family in families.into_values() {
+        for level in levels.into_values() {
+            self.find_classes_of_level(sides, level);
+        }
+    }
+
+    fn find_classes_of_level(&mut self, sides: &[Definitions<'_>; 2], level: [Vec<(Numbered, &str)>; 2]) {
+        /// By the outer class in the second profile, and the name without numbers.
+        type Families<'n> = BTreeMap<(Option<String>, String), [Vec<(Numbered, &'n str)>; 2]>;
+        let mut families: Families<'_> = BTreeMap::new();
+        let mut outer_before: FxHashMap<String, &str> = FxHashMap::default();
+        for (side, members) in level.into_iter().enumerate() {
+            for (numbered, name) in members {
+                let outer = match (numbered::outer(name), side) {
+                    (Some(outer), 0) => match self.class(outer).map(str::to_owned) {
+                        Some(twin) => {
+                            outer_before.insert(twin.clone(), outer);
+                            Some(twin)
+                        }
+                        // It went with its outer class.
+                        None => {
+                            self.classes.insert(name.to_owned(), None);
+                            continue;
+                        }
+                    },
+                    (outer, _) => outer.map(str::to_owned),
+                };
+                families.entry((outer, numbered.family.clone())).or_default()[side].push((numbered, name));
+            }
+        }
+        for ((outer, _), mut family) in families {
             family.iter_mut().for_each(|members| members.sort_by(|a, b| a.0.order(&b.0).then(a.1.cmp(b.1))));
             let same = |(a, b): (&(Numbered, &str), &(Numbered, &str))| a.1 == b.1 && sides[0].get(a.1) == sides[1].get(b.1);
             if family[0].len() == family[1].len() && family[0].iter().zip(&family[1]).all(same) {
@@ -141,7 +172,8 @@ impl Renumbering {
                 side += 1;
                 members.into_iter().map(|(numbered, name)| (numbered, class_member(name, of))).collect()
             });
-            for (before, after) in self.pairs(["", ""], members, None) {
+            let outer = outer.as_deref().and_then(|twin| Some((*outer_before.get(twin)?, twin)));
+            for (before, after) in self.pairs(["", ""], members, None, outer) {
                 self.classes.insert(before.name, after.map(|after| after.name));
             }
         }
@@ -163,7 +195,7 @@ impl Renumbering {
         }
         for mut family in families.into_values() {
             family.iter_mut().for_each(|m| m.sort_by(|a, b| a.0.order(&b.0).then_with(|| a.1.descriptor.cmp(&b.1.descriptor))));
-            for (before, after) in self.pairs(names, family, Some(ran)) {
+            for (before, after) in self.pairs(names, family, Some(ran), None) {
                 let key = (names[0].to_owned(), before.name, before.descriptor);
                 self.methods.insert(key, after.map(|after| (after.name, after.descriptor)));
             }
@@ -171,8 +203,15 @@ impl Renumbering {
     }
 
     /// Every member of the first profile with that of the second, and notes about those that are not plainly the same. `ran`: for
-    /// methods, of which class files have all, those that are worth a note.
-    fn pairs(&mut self, classes: [&str; 2], family: Family, ran: Option<&[FxHashSet<String>; 2]>) -> Vec<(Coded, Option<Coded>)> {
+    /// methods, of which class files have all, those that are worth a note. `outer`: for classes within a numbered one, that; who follows
+    /// it needs no note.
+    fn pairs(
+        &mut self,
+        classes: [&str; 2],
+        family: Family,
+        ran: Option<&[FxHashSet<String>; 2]>,
+        outer: Option<(&str, &str)>,
+    ) -> Vec<(Coded, Option<Coded>)> {
         let [before, after] = family.map(|members| members.into_iter().map(|(_, member)| member).collect::<Vec<_>>());
         let pairs = pair(&before, &after, ran.is_some());
         let full = |side: usize, member: &Coded| match classes[side] {
@@ -183,9 +222,14 @@ impl Renumbering {
         let mut found: Vec<Option<usize>> = vec![None; before.len()];
         for &(i, j, by) in &pairs.same {
             found[i] = Some(j);
-            let (old, new) = (full(0, &before[i]), full(1, &after[j]));
-            if (by == By::Place || before[i].name != after[j].name) && (runs(0, &old) || runs(1, &new)) {
-                self.renumbered.push(Renumbered { before: old, after: new, assumed: by == By::Place });
+            let (mut old, mut new) = (full(0, &before[i]), full(1, &after[j]));
+            let follows = outer.is_some_and(|(before, after)| old.strip_prefix(before) == new.strip_prefix(after));
+            if (by == By::Place || old != new && !follows) && (runs(0, &old) || runs(1, &new)) {
+                if old == new {
+                    old.push_str(&parameters(&before[i].descriptor));
+                    new.push_str(&parameters(&after[j].descriptor));
+                }
+                self.renumbered.push(Renumbered { before: old, after: new, by });
             }
         }
         for (left, right) in &pairs.unclear {

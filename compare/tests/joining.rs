@@ -2,6 +2,7 @@
 
 use cprof_compare::diff::{Comparison, Fate, rank};
 use cprof_compare::overlap::overlap;
+use cprof_compare::pair::By;
 use cprof_instrument::Level;
 use cprof_instrument::abi::{flags, header};
 use cprof_profile::measure::measure;
@@ -89,13 +90,37 @@ fn code(constants: &[u8]) -> Vec<u8> {
 
 fn joined(comparison: &Comparison<'_>) -> Vec<(String, String, bool)> {
     let renumbered = &comparison.methods.renumbering.renumbered;
-    renumbered.iter().map(|r| (r.before.clone(), r.after.clone(), r.assumed)).collect()
+    renumbered.iter().map(|r| (r.before.clone(), r.after.clone(), r.by == By::Place)).collect()
 }
 
 /// What the methods of the first profile are called in pictures of both.
 fn renamed(comparison: &Comparison<'_>) -> Vec<String> {
     let names = comparison.methods.renamed(comparison.before.symbols, comparison.after.symbols);
     names.into_iter().map(|symbol| symbol.method).collect()
+}
+
+/// What is within a numbered class follows it, though its own code does not tell it from what is within another.
+#[test]
+fn classes_follow_the_one_they_are_in() {
+    let (x, y, same) = (code(&[0]), code(&[1, 1]), code(&[2]));
+    let profile = |first: &[u8], second: &[u8]| {
+        let methods = [
+            ("a/N$1", "run", "()V", first),
+            ("a/N$1$$Lambda", "go", "()V", &same),
+            ("a/N$2", "run", "()V", second),
+            ("a/N$2$$Lambda", "go", "()V", &same),
+        ];
+        Measured::new(&methods, &[(0, 0, 0, 1), (1, 1, 0, 5), (0, 2, 0, 1), (3, 3, 0, 7)])
+    };
+    let (before, after) = (profile(&x, &y), profile(&y, &x));
+    let comparison = compare(&before, &after);
+    assert_eq!(
+        joined(&comparison),
+        [("a.N$1".to_owned(), "a.N$2".to_owned(), false), ("a.N$2".to_owned(), "a.N$1".to_owned(), false)]
+    );
+    let names = comparison.methods.renamed(comparison.before.symbols, comparison.after.symbols);
+    let classes: Vec<String> = names.into_iter().map(|symbol| symbol.class).collect();
+    assert_eq!(classes, ["a.N$2", "a.N$2$$Lambda", "a.N$1", "a.N$1$$Lambda"]);
 }
 
 #[test]

@@ -5,13 +5,20 @@ use crate::metrics::Notes;
 use crate::report::coverage::NO_ROOM;
 use crate::report::view::View;
 use cprof_compare::diff::Comparison;
+use cprof_compare::pair::By;
 use cprof_compare::renumbering::{Renumbered, Unclear};
 use cprof_profile::model::Profile;
-use cprof_profile::names::counted;
+use cprof_profile::names::{counted, thousands};
 use cprof_profile::natives::NotTold;
 
 /// So many names are listed in a note, and so many warnings of a profile.
 const LISTED: usize = 5;
+
+/// That a profile's totals are, if so.
+pub fn incomplete(view: &View) -> Option<String> {
+    let lost = view.profile.run.lost_calls;
+    (lost > 0).then(|| format!("{}: {} {NO_ROOM}: its totals are incomplete", view.file, thousands(lost)))
+}
 
 /// About a profile's own numbers: why they may not be exact.
 pub fn doubts(view: &View, cycles: &Notes) -> Vec<String> {
@@ -19,9 +26,7 @@ pub fn doubts(view: &View, cycles: &Notes) -> Vec<String> {
     let file = &view.file;
     let mut notes = Vec::new();
     notes.extend(run.taken.caution().map(|caution| format!("{file}: {caution}")));
-    if run.lost_calls > 0 {
-        notes.push(format!("{file}: {} {NO_ROOM}: its totals are incomplete", run.lost_calls));
-    }
+    notes.extend(incomplete(view));
     if view.measures.inconsistent > 0 {
         notes.push(format!("{file}: {} contexts were caught between two counters", view.measures.inconsistent));
     }
@@ -95,10 +100,13 @@ pub fn notes(loaded: &Loaded, comparison: &Comparison<'_>) -> Vec<String> {
     }
     let renumbering = &comparison.methods.renumbering;
     let moved = |r: &Renumbered| format!("{} is now {}", r.before, r.after);
-    let certain = renumbering.renumbered.iter().filter(|r| !r.assumed).map(moved);
-    notes.extend(listed("the same code under another number", certain.collect()));
-    let assumed = renumbering.renumbered.iter().filter(|r| r.assumed).map(moved);
-    notes.extend(listed("assumed, because of their place among others whose code is the same", assumed.collect()));
+    for (by, why) in [
+        (By::Code, "the same code under another number"),
+        (By::Shape, "assumed, because of their instructions, though what these name or load differs"),
+        (By::Place, "assumed, because of their place among others whose code is the same"),
+    ] {
+        notes.extend(listed(why, renumbering.renumbered.iter().filter(|r| r.by == by).map(moved).collect()));
+    }
     let unclear = |u: &Unclear| match (u.before.is_empty(), u.after.is_empty()) {
         (false, true) => format!("{} is gone, or one with equal code", u.before.join(" and ")),
         (true, false) => format!("{} is new, or one with equal code", u.after.join(" and ")),

@@ -3,6 +3,7 @@
 use crate::args::By;
 use crate::report::field;
 use cprof_compare::diff::{Comparison, Fate, Row};
+use cprof_profile::names::parameters;
 use cprof_profile::tree::{Symbol, What};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -86,11 +87,15 @@ pub fn header(by: By) -> String {
     format!("{place}fate,class,method,descriptor,native,was,before,after,change,before_total,after_total,change_total")
 }
 
-/// `Class.method` in the first profile, when that is not its name in the second.
+/// `Class.method` in the first profile, when that is not its name in the second; with its parameters, if these alone differ.
 fn was(comparison: &Comparison<'_>, method: u32) -> Option<String> {
     let joined = comparison.methods.list[method as usize];
     let (before, after) = (joined.before?, joined.after?);
     let (before, after) = (&comparison.before.symbols.list[before as usize], &comparison.after.symbols.list[after as usize]);
     let name = |s: &Symbol| format!("{}.{}", s.class, s.method);
-    (name(before) != name(after)).then(|| name(before))
+    match (name(before) != name(after), before.descriptor != after.descriptor) {
+        (true, _) => Some(name(before)),
+        (false, true) => Some(name(before) + &parameters(&before.descriptor)),
+        (false, false) => None,
+    }
 }

@@ -5,7 +5,7 @@ use crate::agent::{self, Options};
 use crate::args::{Attach, Counting, Detach};
 use crate::output::{self, Identity, Output, tell};
 use crate::report::coverage::gaps;
-use crate::signals;
+use crate::signals::{self, Interrupts};
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::hotspot::attach::{AttachError, check, load};
@@ -20,7 +20,6 @@ use cprof_profile::target::Library;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Signals by which a user ends a command.
@@ -32,6 +31,7 @@ struct Target {
     /// The library as the JVM sees it.
     agent: String,
     exchange: Exchange,
+    interrupts: Interrupts,
 }
 
 /// What the agent said, in its order.
@@ -64,8 +64,8 @@ pub fn attach(args: &Attach) -> Result<()> {
     }
     // Before there is a directory in the JVM's /tmp, and before anything is sent: an interrupted `--for` must not leave the JVM
     // counting, unless the JVM does not answer.
-    let interrupted = signals::finish_first(&ENDING)?;
-    let mut target = Target::new(args.pid, args.agent.as_deref())?;
+    let interrupts = signals::finish_first(&ENDING)?;
+    let mut target = Target::new(args.pid, args.agent.as_deref(), &interrupts)?;
     // Who writes finds out at the end: this command, or, without --for, the JVM, which may see other files.
     let seen = |path: &Path| if args.time.is_some() { path.to_owned() } else { target.jvm.process.path(&path.to_string_lossy()) };
     let place = output::has_place(&out, seen);
@@ -96,7 +96,7 @@ pub fn attach(args: &Attach) -> Result<()> {
         tell(format_args!("it counts until it ends, and writes {out} then; sooner: cprof snapshot {pid}, cprof detach {pid}"));
         return Ok(());
     };
-    wait(time, &interrupted, &target.jvm.process);
+    wait(time, &interrupts, &target.jvm.process);
     if !target.jvm.process.is_alive() {
         if !written() {
             bail!(
@@ -118,7 +118,7 @@ pub fn attach(args: &Attach) -> Result<()> {
             tell(format_args!("JVM {} ended when the time was up; it wrote {}", args.pid, out.display()));
             return Ok(());
         }
-        fetched => fetched?,
+        fetched => fetched.map_err(|error| with_what_is_left(error, args.pid, &out.display().to_string()))?,
     };
     tell(format_args!("detached; {}", wrote(&out, &size(bytes))));
     Ok(())
@@ -129,8 +129,8 @@ pub fn detach(args: &Detach) -> Result<()> {
     if let Some(out) = &args.out {
         output::spares_terminal(Path::new(out), "a profile", "app.cprof")?;
     }
-    signals::finish_first(&ENDING)?;
-    let mut target = Target::new(args.pid, args.agent.as_deref())?;
+    let interrupts = signals::finish_first(&ENDING)?;
+    let mut target = Target::new(args.pid, args.agent.as_deref(), &interrupts)?;
     if target.jvm.cprof == Presence::Absent {
         bail!("cprof is not in JVM {}; cprof list shows in which it is", args.pid);
     }
@@ -139,18 +139,15 @@ pub fn detach(args: &Detach) -> Result<()> {
             let out = out_path(out, &of_recording(args.pid));
             // To detach cannot be taken back.
             output::has_place(&out, Path::to_owned)?;
-            let bytes = target.fetch(Options::command("detach"), &out)?;
+            let bytes = target.fetch(Options::command("detach"), &out);
+            let bytes =
+                bytes.map_err(|error| with_what_is_left(error, args.pid, "the place that cprof attach, or its out=, named"))?;
             (out, bytes)
         }
         None => {
-            let reply = target.send(Options::command("detach")).map_err(|error| match is_end(&error) {
-                true => {
-                    anyhow!(
-                        "{error}. It has written its profile where cprof attach said, or left a recording: cprof list --stale"
-                    )
-                }
-                false => error,
-            })?;
+            let reply = target.send(Options::command("detach"));
+            let reply =
+                reply.map_err(|error| with_what_is_left(error, args.pid, "the place that cprof attach, or its out=, named"))?;
             let out = said(&reply, "out").context("the agent did not say which file it wrote")?;
             (PathBuf::from(out), said(&reply, "bytes").and_then(|b| b.parse().ok()).unwrap_or(0))
         }
@@ -168,8 +165,18 @@ pub fn of_recording(pid: u32) -> RunFacts {
 /// Has the agent write a profile, with the JVM's threads stopped meanwhile. Answers the file's size.
 pub fn exact_snapshot(pid: u32, agent: Option<&str>, out: &Path) -> Result<u64> {
     output::has_place(out, Path::to_owned)?;
-    signals::finish_first(&ENDING)?;
-    Target::new(pid, agent)?.fetch(Options::command("snapshot"), out)
+    let interrupts = signals::finish_first(&ENDING)?;
+    let fetched = Target::new(pid, agent, &interrupts)?.fetch(Options::command("snapshot"), out);
+    fetched.map_err(|error| with_what_is_left(error, pid, "its usual place"))
+}
+
+/// Of a JVM that ended before it answered: what there is of its counts. `usual`: where it writes at its end.
+fn with_what_is_left(error: anyhow::Error, pid: u32, usual: &str) -> anyhow::Error {
+    match is_end(&error) {
+        true if which::left_counts(pid) => anyhow!("{error}. What it had counted is left; write it with: cprof recover {pid}"),
+        true => anyhow!("{error}. It has written its profile to {usual}; if not, its standard error says why"),
+        false => error,
+    }
 }
 
 /// Whether the JVM ended before it answered.
@@ -182,7 +189,7 @@ fn is_there(pid: u32) -> bool {
 }
 
 impl Target {
-    fn new(pid: u32, agent: Option<&str>) -> Result<Target> {
+    fn new(pid: u32, agent: Option<&str>, interrupts: &Interrupts) -> Result<Target> {
         let process = which::process(pid)?;
         let owner = process.user;
         let jvm = Jvm::of(process).map_err(|why| match why {
@@ -197,7 +204,7 @@ impl Target {
         };
         let agent = agent.to_str().context("the path of libcprof.so is no text that a JVM could be sent")?.to_owned();
         let exchange = Exchange::new(&jvm.process).with_context(|| format!("making a directory in the /tmp of JVM {pid}"))?;
-        Ok(Target { jvm, agent, exchange })
+        Ok(Target { jvm, agent, exchange, interrupts: interrupts.clone() })
     }
 
     /// Refuses a JVM whose metaspace is limited, and would be full when its classes are woven or changed back: the program itself
@@ -274,9 +281,14 @@ impl Target {
 
     /// Has the agent write a profile where both can, by this command, and takes it from there.
     fn fetch(&mut self, mut options: Options, out: &Path) -> Result<u64> {
-        options.add("out", &self.exchange.profile_path())?;
+        let (path, pid) = (self.exchange.profile_path(), self.jvm.process.pid);
+        options.add("out", &path)?;
+        // The second signal leaves the directory there, as the agent may still write.
+        self.interrupts.say_at_second(format!(
+            "JVM {pid} was asked for a profile and has not answered yet: it will be in {path}, as the JVM sees that file"
+        ));
         let sent = self.send(options);
-        let pid = self.jvm.process.pid;
+        self.interrupts.say_at_second(String::new());
         // What was counted is in it, however the command went on.
         let mut from = match (self.exchange.profile(), &sent) {
             (Ok(Some(written)), _) => written,
@@ -302,11 +314,11 @@ impl Target {
 }
 
 /// Waits, but not beyond an interrupt or the JVM's end.
-fn wait(time: Duration, interrupted: &AtomicBool, process: &Process) {
+fn wait(time: Duration, interrupts: &Interrupts, process: &Process) {
     const LOOK: Duration = Duration::from_millis(50);
     let begin = Instant::now();
     let left = || time.saturating_sub(begin.elapsed());
-    while !left().is_zero() && !interrupted.load(Ordering::Relaxed) && process.is_alive() {
+    while !left().is_zero() && !interrupts.have_come() && process.is_alive() {
         std::thread::sleep(left().min(LOOK));
     }
 }

@@ -78,20 +78,22 @@ fn number_variants(codes: &mut BTreeMap<u32, Code>) {
     }
 }
 
-/// Per method of the profile: it is among those that executed most.
+/// Per method of the profile: its name is among those of which most was executed.
 fn wanted(loaded: &Loaded, nodes: &[bool], notes: &mut Vec<String>) -> Vec<bool> {
     let view = &loaded.view;
-    let mut own = vec![0u64; view.profile.methods.len()];
+    let methods = 0..view.profile.methods.len() as u32;
+    let named: Vec<usize> = methods.map(|m| view.symbols.of_method(m) as usize).collect();
+    let mut own = vec![0u64; view.symbols.list.len()];
     for (node, _) in nodes.iter().enumerate().filter(|(_, chosen)| **chosen) {
-        if let Some(sum) = own.get_mut(view.profile.nodes.method[node] as usize) {
-            *sum = sum.saturating_add(view.measures.own.get(node));
+        if let Some(&symbol) = named.get(view.profile.nodes.method[node] as usize) {
+            own[symbol] = own[symbol].saturating_add(view.measures.own.get(node));
         }
     }
-    let mut order: Vec<usize> = (0..own.len()).filter(|&m| own[m] > 0).collect();
-    order.sort_by_key(|&m| (Reverse(own[m]), m));
+    let mut order: Vec<usize> = (0..own.len()).filter(|&symbol| own[symbol] > 0).collect();
+    order.sort_by_key(|&symbol| (Reverse(own[symbol]), symbol));
     if order.len() > MOST_METHODS {
         let left = thousands((order.len() - MOST_METHODS) as u64);
-        let bytecodes = order[MOST_METHODS..].iter().map(|&m| own[m]).fold(0u64, u64::saturating_add);
+        let bytecodes = order[MOST_METHODS..].iter().map(|&symbol| own[symbol]).fold(0u64, u64::saturating_add);
         notes.push(format!(
             "{}: the code of {left} methods is not on this page; they executed least, {} bytecodes together",
             view.file,
@@ -100,8 +102,8 @@ fn wanted(loaded: &Loaded, nodes: &[bool], notes: &mut Vec<String>) -> Vec<bool>
         order.truncate(MOST_METHODS);
     }
     let mut wanted = vec![false; own.len()];
-    order.into_iter().for_each(|m| wanted[m] = true);
-    wanted
+    order.into_iter().for_each(|symbol| wanted[symbol] = true);
+    named.into_iter().map(|symbol| wanted[symbol]).collect()
 }
 
 fn code(annotation: &Annotation, symbol: &Symbol) -> Code {

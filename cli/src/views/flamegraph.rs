@@ -2,6 +2,7 @@
 
 use super::{Loaded, written};
 use crate::args::Flamegraph;
+use crate::compare::incomplete;
 use crate::metrics::{self, Notes, TARGET_ADDS, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
@@ -29,6 +30,9 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     for loaded in [Some(&after), before.as_ref()].into_iter().flatten() {
         let drawn = loaded.processors.iter().filter(|on| on.column() == metric_after.name);
         drawn.for_each(|on| Notes::of(slice::from_ref(on)).tell(&loaded.view.file));
+    }
+    for loaded in [Some(&after), before.as_ref()].into_iter().flatten() {
+        incomplete(&loaded.view).iter().for_each(|note| output::note(note));
     }
     let progress = Progress::start(format!("drawing {}", args.out.display()));
     // Call sites are not told apart: a flame graph is of methods.

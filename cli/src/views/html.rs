@@ -3,11 +3,11 @@
 use super::code::codes;
 use super::{Loaded, written};
 use crate::args::Html;
+use crate::compare::incomplete;
 use crate::date::utc;
 use crate::metrics::{self, Notes, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::report::coverage::NO_ROOM;
 use crate::report::methods::merged;
 use crate::report::view::Shape;
 use anyhow::{Context, Result};
@@ -90,9 +90,7 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
         fact("Recorded by", format!("cprof {}", run.cprof_version));
         facts.notes.extend(run.taken.caution().map(|caution| format!("{}: {caution}", loaded.view.file)));
         facts.notes.extend(loaded.view.profile.warnings.iter().map(|w| format!("{}: {w}", loaded.view.file)));
-        if run.lost_calls > 0 {
-            facts.notes.push(format!("{}: {} {NO_ROOM}; totals are incomplete", loaded.view.file, thousands(run.lost_calls)));
-        }
+        facts.notes.extend(incomplete(&loaded.view));
         let natives = NotTold::of(&loaded.view.profile).sentence(&loaded.view.profile);
         facts.notes.extend(natives.map(|natives| format!("{}: {natives}", loaded.view.file)));
         if loaded.view.measures.inconsistent > 0 {

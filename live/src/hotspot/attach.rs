@@ -11,6 +11,7 @@ use crate::process::{Process, not_ours, own_user, user_name};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, open, openat, statat, unlinkat};
 use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -30,6 +31,8 @@ const OPTIONS: [&str; 3] = ["JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTI
 const LONGEST: usize = 1024;
 /// How long a JVM may take to listen: it does so at its next safepoint check, which swapping or a debugger may delay.
 const WAKING: Duration = Duration::from_secs(10);
+/// How long it is given to listen by itself where somebody else has woken it.
+const WOKEN: Duration = Duration::from_secs(1);
 /// How long it may take to answer: weaving all loaded classes of a large server takes seconds.
 const ANSWERING: Duration = Duration::from_secs(300);
 /// A JVM's answer is a few lines.
@@ -234,6 +237,19 @@ fn connect(process: &Process) -> Result<UnixStream, AttachError> {
         return Err(AttachError::Deaf { pid });
     }
     let mut trigger = Trigger::set(process)?;
+    // Signalled when it listens already, the JVM would print all its stacks. Where somebody else is waking it, it is about to.
+    let patience = if trigger.made.is_some() { Duration::ZERO } else { WOKEN };
+    let since = Instant::now();
+    loop {
+        if let Some(stream) = try_connect(process, &path)? {
+            clear(process);
+            return Ok(stream);
+        }
+        if since.elapsed() >= patience {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
     pidfd_send_signal(&handle, Signal::QUIT).map_err(|e| io("waking it", e))?;
     let since = Instant::now();
     let mut pause = Duration::from_millis(5);
@@ -270,7 +286,7 @@ fn try_connect(process: &Process, path: &Path) -> Result<Option<UnixStream>, Att
     if metadata.uid() != process.user || metadata.mode() & 0o077 != 0 {
         return Err(foreign(format!("it belongs to {}, mode {:o}", user_name(metadata.uid()), metadata.mode() & 0o777)));
     }
-    match UnixStream::connect(path) {
+    match connect_patiently(path) {
         Ok(stream) => {
             // Who listens, as the kernel knows it.
             let peer = rustix::net::sockopt::socket_peercred(&stream).map_err(|e| io(e.into()))?;
@@ -283,6 +299,29 @@ fn try_connect(process: &Process, path: &Path) -> Result<Option<UnixStream>, Att
         Err(e) if matches!(e.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => Ok(None),
         Err(e) => Err(io(e)),
     }
+}
+
+/// Connects to a socket, but does not wait for ever where the queue of those who want to is full.
+fn connect_patiently(path: &Path) -> io::Result<UnixStream> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
+    let address = SocketAddrUnix::new(path)?;
+    let since = Instant::now();
+    loop {
+        match rustix::net::connect(&socket, &address) {
+            Ok(()) => break,
+            Err(Errno::AGAIN) if since.elapsed() < WAKING => std::thread::sleep(Duration::from_millis(50)),
+            Err(Errno::AGAIN) => {
+                let why =
+                    "the JVM is stopped, or busy with what others asked of it: those before are not answered yet; try again";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+            }
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
 }
 
 /// The file that tells the JVM what SIGQUIT means; removed when dropped, if it was made here and the JVM has had the signal.

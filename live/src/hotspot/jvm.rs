@@ -53,7 +53,9 @@ impl Jvm {
         let Some(library) = library else {
             return Err(if files.is_none() && process.user != own_user() { NotJvm::Unreadable } else { NotJvm::Other });
         };
-        let data = PerfData::of(&process).unwrap_or_default();
+        // A JVM that publishes none leaves the file of an earlier process of its id where it is.
+        let publishes = files.iter().flatten().any(|file| PerfData::is_file_of(Path::new(file), &process));
+        let data = if publishes { PerfData::of(&process).unwrap_or_default() } else { PerfData::default() };
         let text = |name| data.text(name).unwrap_or_default().to_owned();
         let version = match text("java.property.java.version") {
             known if !known.is_empty() => known,

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+/// What the directory's name begins with; the user's follows.
+const DIRECTORY: &[u8] = b"hsperfdata_";
 /// First four bytes, big-endian whatever the machine.
 const MAGIC: [u8; 4] = [0xca, 0xfe, 0xc0, 0xc0];
 /// Where the prologue says how long it is.
@@ -29,8 +31,14 @@ impl PerfData {
     pub fn of(process: &Process) -> Option<PerfData> {
         // Named after the user as the container knows him, whom we may not know.
         let directories = fs::read_dir(process.path("/tmp")).ok()?.flatten();
-        let theirs = directories.filter(|d| d.file_name().as_encoded_bytes().starts_with(b"hsperfdata_"));
+        let theirs = directories.filter(|d| d.file_name().as_encoded_bytes().starts_with(DIRECTORY));
         theirs.filter_map(|d| PerfData::read(&d.path().join(process.inner_pid.to_string()), process.user)).next()
+    }
+
+    /// Whether a file is named as that of a process: it has its own mapped.
+    pub fn is_file_of(file: &Path, process: &Process) -> bool {
+        let directory = file.parent().and_then(Path::file_name).map_or(&[][..], |name| name.as_encoded_bytes());
+        directory.starts_with(DIRECTORY) && file.file_name().is_some_and(|name| *name == *process.inner_pid.to_string())
     }
 
     /// Reads a file if it is the user's own and no link.

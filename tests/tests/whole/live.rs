@@ -290,6 +290,43 @@ fn an_interrupted_detach_hands_its_profile_over() {
 }
 
 #[test]
+fn a_detach_that_is_interrupted_twice_says_where_its_profile_will_be() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("interrupted-twice-{}", bench.jdk.feature));
+        let workers = Workers::start(&bench, None, &[], &[]).started();
+        let pid = workers.pid();
+        let attached = cprof(&["attach", &pid.to_string(), "-o", text(&directory.join("attached.cprof"))]);
+        assert_eq!(attached.code, 0, "{attached:?}");
+        workers.go_on(TICKS);
+        stop(pid);
+        let said = (1..=10).find_map(|attempt| {
+            let mut detach =
+                run::heeding_signals(&command(&["detach", &pid.to_string(), "-o", text(&directory.join("it.cprof"))]));
+            let detaching = detach.stderr(Stdio::piped()).spawn().or_fail("starting cprof detach");
+            for pause in [200 * attempt, 100] {
+                std::thread::sleep(Duration::from_millis(pause));
+                signal(detaching.id(), libc::SIGTERM);
+            }
+            let ending = Ending::from(detaching.wait_with_output().or_fail("waiting for cprof detach"));
+            assert_eq!(ending.code, 128 + libc::SIGTERM, "{ending:?}");
+            // Otherwise the first two came before the JVM was asked.
+            Some(ending.stderr).filter(|said| !said.is_empty())
+        });
+        let said = said.expect("one of them was asking");
+        signal(pid, libc::SIGCONT);
+        let place = said.split_once("it will be in ").and_then(|(_, rest)| rest.split_once(", as the JVM sees"));
+        let place = Path::new(place.unwrap_or_else(|| panic!("{said}")).0);
+        let written = (0..100).any(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            place.exists()
+        });
+        assert!(written && calls(place, "Workers", "tick") > 0, "{said}");
+        fs::remove_dir_all(place.parent().expect("a directory")).or_fail(place.display());
+        workers.kill();
+    }
+}
+
+#[test]
 fn interrupts_end_an_attach_to_a_jvm_that_does_not_answer() {
     let times: [&[&str]; 2] = [&[], &["--for", "1m"]];
     for (bench, time) in run::benches().iter().flat_map(|bench| times.map(|time| (bench, time))) {

@@ -1,6 +1,6 @@
 //! Stack overflows that are caught where they happen.
 
-use cprof_tests::run::{self, Ending, Report};
+use cprof_tests::run::{self, Ending, Report, end};
 use cprof_tests::{OrFail, build};
 
 #[test]
@@ -61,4 +61,24 @@ fn every_finally_block_runs_and_every_exit_is_counted() {
             }
         }
     });
+}
+
+/// The exception comes at any moment, as when a name is written to the tree; what the thread does after it is in the same tree.
+#[test]
+fn a_thread_that_is_stopped_leaves_its_tree_whole() {
+    // JDK 20 took `Thread.stop` away.
+    for bench in run::benches().into_iter().filter(|bench| bench.jdk.feature < 20) {
+        for options in ["", ",cache=4k/16"] {
+            let out = build::fresh("stops").join("it.cprof");
+            let mut java = bench.program(&["-Xint"]);
+            java.arg(format!("-agentpath:{}=quiet,max-memory=2g,out={}{options}", build::agent().display(), out.display()));
+            java.arg("Stops");
+            let ending = end(java);
+            assert_eq!((ending.code, ending.stdout.as_str(), ending.stderr.as_str()), (0, "Stops\n", ""), "{options}");
+            let report = Report::read(&out);
+            assert_eq!(report.warnings, Vec::<String>::new(), "{options}");
+            let stopped = report.tree.of_method("Stops.steps(I)V").calls;
+            assert!(stopped > 100, "{options}: {stopped}");
+        }
+    }
 }

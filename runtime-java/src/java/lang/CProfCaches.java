@@ -104,14 +104,14 @@ final class CProfCaches {
         if (record == 0) return NO_ROOM;
         int method = u.getInt(null, CProfTree.method(mid));
         int length = u.getInt(null, CProfTree.method(mid) + CODE_LENGTH) & METHOD_HALF;
-        u.putInt(null, record, 0);
+        // In this order: interrupted anywhere, what is behind ROOT_FREE is as room() says. Half a record has nobody who refers to it.
         u.putInt(null, record + SITE, 0);
+        u.putIntVolatile(null, record, KIND_RECORD);
+        u.putLong(null, r + ROOT_FREE, record + RECORD_SIZE);
         u.putInt(null, record + RECORD_METHOD, mid);
         u.putInt(null, record + RECORD_MISSES, (method < 0 ? LEAF_COUNTERS : COUNTERS) + ((method & METHOD_COUNTERS) << 3));
         u.putLong(null, record + RECORD_LIMIT, 0);
         u.putInt(null, record + RECORD_BLOCKS, (length + blockSize - 1) / blockSize);
-        u.putIntVolatile(null, record, KIND_RECORD);
-        u.putLong(null, r + ROOT_FREE, record + RECORD_SIZE);
         CProfTree.insert(u, r, index, record);
         return ref(record);
     }

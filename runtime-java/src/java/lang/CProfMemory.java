@@ -15,7 +15,8 @@ final class CProfMemory {
     private CProfMemory() {}
 
     /**
-     * Address of that many zeroed bytes in the tree's chunk; they are taken when the caller advances ROOT_FREE. 0: no room.
+     * Address of that many bytes in the tree's chunk; they are taken when the caller advances ROOT_FREE. 0: no room. They are zero, but
+     * for the first {@link CProfTree#INTERRUPTED} where a caller was interrupted (Thread.stop) before it did that.
      *
      * <p>Beyond the limits, chunks are for what no count can do without ({@code overflow}): contexts as before would fill them in
      * no time.

@@ -128,13 +128,13 @@ final class CProfThreads {
         long free = u.getLong(null, r + ROOT_FREE);
         // The room that is left in the chunk, or none: room() calls this.
         if (free + size > u.getLong(null, r + ROOT_FREE_END)) return;
-        u.putInt(null, free, 0);
+        // In this order: interrupted anywhere, what is behind ROOT_FREE is as room() says. Half a name has nobody who refers to it.
         u.putInt(null, free + 4, length);
+        u.putIntVolatile(null, free, KIND_LABEL);
+        u.putLong(null, r + ROOT_FREE, free + size);
         u.putInt(null, free + 8, nameHash(u, name));
         u.putInt(null, free + 12, u.getByte(name, coderOffset));
         for (int i = 0; i < length; i++) u.putByte(null, free + LABEL_HEADER + i, value[i]);
-        u.putIntVolatile(null, free, KIND_LABEL);
-        u.putLong(null, r + ROOT_FREE, free + size);
         u.putIntVolatile(null, r + ROOT_LABEL, ref(free));
     }
 

@@ -10,6 +10,9 @@ import jdk.internal.vm.annotation.Hidden;
 
 /** The calling context trees: where a call's node is found or made, and what is recorded in it when an exception leaves it. */
 final class CProfTree {
+    /** Bytes that a node, a marker or a departure writes before it is whole. */
+    static final int INTERRUPTED = 24;
+
     private CProfTree() {}
 
     /**
@@ -222,6 +225,7 @@ final class CProfTree {
         u.putInt(null, c, 0);
         u.putInt(null, c + SITE, site);
         u.putInt(null, c + PARENT, ref(parent));
+        u.putInt(null, c + DEPARTURES, 0);
         u.putInt(null, c + RECORD, record);
         if (sites == 2 && method >= 0) u.putInt(null, c + CURRENT_SITE, depth != 0 && deep(u, c) ? site : 0);
         u.putInt(null, r + ROOT_NODES, u.getInt(null, r + ROOT_NODES) + 1);
@@ -277,6 +281,7 @@ final class CProfTree {
         long index = CProfMemory.room(u, r, size, overflow);
         if (index == 0) return 0;
         u.putInt(null, index + 4, entries);
+        for (int used = INDEX_HEADER; used < INTERRUPTED; used += 8) u.putLong(null, index + used, 0);
         u.putIntVolatile(null, index, KIND_INDEX);
         u.putLong(null, r + ROOT_FREE, index + size);
         return index;
@@ -291,6 +296,7 @@ final class CProfTree {
         u.putInt(null, c, 0);
         u.putInt(null, c + SITE, 0);
         u.putInt(null, c + PARENT, ref(r));
+        u.putInt(null, c + DEPARTURES, 0);
         u.putIntVolatile(null, c, kind);
         u.putLong(null, r + ROOT_FREE, c + COUNTERS);
         u.putIntVolatile(null, r + field, ref(c));
