@@ -375,15 +375,17 @@ pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -
     if !agent.is_attached() {
         return Err("cprof was started with this JVM and stays until it ends; cprof snapshot writes a profile".to_owned());
     }
+    let usual = || options::out_path(&agent.options.out, agent.pid, agent.started / 1000);
     let mut finished = crate::lock(&agent.finished);
     if std::mem::replace(&mut *finished, true) {
-        return Err("this JVM is about to end, and the profile is written already".to_owned());
+        let usual = usual().display().to_string();
+        return Err(format!("this JVM is about to end, and has written {usual}; if not, its standard error says why"));
     }
     for notice in notices::take() {
         agent.log.append(&Entry::Warning(&notice));
         reply.put("notice", notice);
     }
-    let path = out.map_or_else(|| options::out_path(&agent.options.out, agent.pid, agent.started / 1000), PathBuf::from);
+    let path = out.map_or_else(usual, PathBuf::from);
     let result = contained(|| agent.write_profile(jni, &path));
     if let Err(error) = &result
         && agent.is_private()

@@ -9,7 +9,7 @@ mod stack;
 mod super_calls;
 mod throws;
 
-use crate::classfile::instructions::Instructions;
+use crate::classfile::instructions::{Instructions, padding};
 use crate::classfile::opcode::op;
 use crate::classfile::{ClassFile, Code, Error, Method, access};
 
@@ -202,6 +202,10 @@ impl Graph {
                     self.marks[next] |= mark::LEADER;
                 }
                 op::TABLESWITCH | op::LOOKUPSWITCH => {
+                    // The JVM's to refuse; with ours, it would be zero. Newer classes may have anything there.
+                    if class.major < 51 && i.bytes[1..=padding(i.bci)].iter().any(|&byte| byte != 0) {
+                        return Err(Error::new(code.at + bci, "a switch with padding that is not zero"));
+                    }
                     for target in i.switch_targets() {
                         self.mark_target(target, code.at + bci)?;
                     }

@@ -158,6 +158,18 @@ fn variables_that_the_jvm_refuses_are_not_mended() {
     }
 }
 
+/// From version 51 on it may be anything.
+#[test]
+fn padding_of_switches_is_zero_in_old_classes() {
+    for (version, padding, accepted) in [(49, 0, true), (49, 1, false), (50, 1, false), (51, 1, true)] {
+        let mut code = Code::new(8, 8);
+        // iconst_0, lookupswitch without pairs to the return behind it
+        code.put(&[3, 171, 0, padding, 0, 0, 0, 11, 0, 0, 0, 0, 177]);
+        let refusal = refusal(version, (8, "m", "()V"), &code);
+        assert_eq!(refusal.is_none_or(|why| !why.contains("padding")), accepted, "version {version}, {padding}");
+    }
+}
+
 /// JVMS §2.9.2: their flags are looked at from version 51 on.
 #[test]
 fn an_old_initialiser_is_static_whatever_its_flags_say() {

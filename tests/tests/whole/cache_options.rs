@@ -109,7 +109,8 @@ fn what_has_not_returned_has_not_missed_its_caller() {
             let report = recording.on(&["--target", "jop", "--cache", "512/1"]);
             let spin = report.contexts.iter().find(|(path, _)| path.ends_with("InLeaf.spin(I)I")).expect("it was called").1;
             assert_eq!((spin.entry_misses, spin.return_misses), (2, 1), "{options} on {}", bench.jdk.feature);
-            let export = build::must(Command::new(build::cprof()).arg("export").arg(&recording.file).args(["--format", "csv"]));
+            let export =
+                build::must(Command::new(build::cprof()).arg("export").arg(&recording.file).args(["--format", "csv", "-o", "-"]));
             let mut rows = export.lines().map(|row| row.split(',').collect::<Vec<_>>());
             let at = rows.next().expect("a header").iter().position(|name| *name == "return_misses[512/1]").expect("a column");
             let misses: Vec<&str> = rows.filter(|row| row[4] == "spin").map(|row| row[at]).collect();

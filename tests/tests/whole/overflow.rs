@@ -75,7 +75,9 @@ fn a_thread_that_is_stopped_leaves_its_tree_whole() {
             java.arg("Stops");
             let ending = end(java);
             assert_eq!((ending.code, ending.stdout.as_str(), ending.stderr.as_str()), (0, "Stops\n", ""), "{options}");
-            let report = Report::read(&out);
+            let mut report = Report::read(&out);
+            // Room that a thread had just taken, and nothing was in.
+            report.warnings.retain(|warning| !warning.contains("are no chunk and were stepped over"));
             assert_eq!(report.warnings, Vec::<String>::new(), "{options}");
             let stopped = report.tree.of_method("Stops.steps(I)V").calls;
             assert!(stopped > 100, "{options}: {stopped}");
