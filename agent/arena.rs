@@ -166,15 +166,21 @@ impl Arena {
 
     /// Takes room in the file for these bytes.
     fn allocate(&self, at: u64, length: u64) -> io::Result<()> {
+        /// Taken in no time.
+        const LEAST: u64 = 64 << 10;
         let Some(file) = &self.file else { return Ok(()) };
-        loop {
+        let (mut at, end, mut step) = (at, at + length, length);
+        while at < end {
+            step = step.min(end - at);
             // SAFETY: plain system call on our own file.
-            match unsafe { libc::posix_fallocate(file.as_raw_fd(), at as i64, length as i64) } {
-                0 => return Ok(()),
-                libc::EINTR => continue,
+            match unsafe { libc::posix_fallocate(file.as_raw_fd(), at as i64, step as i64) } {
+                0 => at += step,
+                // Interrupted, a kernel takes back all of the step: a profiler's timer may be faster than it.
+                libc::EINTR => step = (step / 2).max(LEAST),
                 code => return Err(io::Error::from_raw_os_error(code)),
             }
         }
+        Ok(())
     }
 
     /// As [`Arena::allocate`], for bytes that are sure to be used soon: maps their pages too, in one go, where a fault for each

@@ -30,7 +30,7 @@ impl Interrupts {
         self.signalled.load(Ordering::Relaxed)
     }
 
-    /// What is to be said if the second comes.
+    /// From here on the first is told that the command waits; what is to be said if the second comes. Empty: neither.
     pub fn say_at_second(&self, parting: String) {
         *self.parting.lock().unwrap_or_else(PoisonError::into_inner) = parting;
     }
@@ -43,11 +43,13 @@ pub fn finish_first(signals: &[i32]) -> Result<Interrupts> {
     let Interrupts { signalled, parting } = interrupts.clone();
     std::thread::spawn(move || {
         for signal in signals.forever() {
-            if signalled.swap(true, Ordering::Relaxed) {
-                let parting = parting.lock().unwrap_or_else(PoisonError::into_inner);
-                if !parting.is_empty() {
-                    output::tell(format_args!("{parting}"));
-                }
+            let again = signalled.swap(true, Ordering::Relaxed);
+            let parting = parting.lock().unwrap_or_else(PoisonError::into_inner);
+            if !parting.is_empty() {
+                let waits = "interrupted: waiting for what has begun; interrupted again, this command ends at once";
+                output::tell(format_args!("{}", if again { &*parting } else { waits }));
+            }
+            if again {
                 std::process::exit(128 + signal);
             }
         }

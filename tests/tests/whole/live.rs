@@ -284,7 +284,7 @@ fn an_interrupted_detach_hands_its_profile_over() {
             (ending.code == 0).then_some(ending)
         });
         let ending = finished.expect("one of them meets its interrupt");
-        assert!(ending.stderr.contains("detached from JVM"), "{ending:?}");
+        assert!(ending.stderr.contains("detached from JVM") && ending.stderr.contains("interrupted: waiting"), "{ending:?}");
         assert!(calls(&out, "Workers", "tick") > 0 && !attached.exists());
     }
 }
