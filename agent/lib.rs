@@ -286,6 +286,9 @@ unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
     loaded
 }
 
+/// A recording's arena and class log, and the directory of both, if they are files.
+type Places = (Arc<Arena>, Arc<ClassLog>, Option<Directory>);
+
 /// Counts from the first class on, in this recording.
 fn begin(
     vm: *mut JavaVM,
@@ -293,7 +296,7 @@ fn begin(
     feature: u32,
     options: Options,
     (pid, started): (u32, u64),
-    (arena, log, directory): (Arc<Arena>, Arc<ClassLog>, Option<Directory>),
+    (arena, log, directory): Places,
 ) -> Result<(), String> {
     let contexts = Contexts::Fields { origin: arena.base() };
     let jvm = jvm(vm, feature);
@@ -361,7 +364,7 @@ fn feature(jvmti: Jvmti) -> Result<u32, String> {
 }
 
 /// The memory of the recording: in files if possible.
-fn recording(options: &Options, pid: u32, started: u64) -> Result<(Arc<Arena>, Arc<ClassLog>, Option<Directory>), String> {
+fn recording(options: &Options, pid: u32, started: u64) -> Result<Places, String> {
     let in_files = Directory::create(pid, started).map_err(|e| e.to_string()).and_then(|directory| {
         let files = || {
             let arena = Arc::new(Arena::new(Some(directory.arena()?), options)?);

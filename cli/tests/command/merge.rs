@@ -116,8 +116,9 @@ fn a_cache_that_is_left_out_is_said() {
 #[test]
 fn a_cache_that_needs_no_simulation_is_the_runs_in_common() {
     let folder = Folder::new("fixed");
-    for (name, cache) in [("one", "ideal"), ("two", "ideal"), ("three", "none")] {
+    for (start, (name, cache)) in [("one", "ideal"), ("two", "ideal"), ("three", "none")].into_iter().enumerate() {
         folder.profile(&format!("{name}.cprof"), |p| {
+            p.run.started_ms += start as u64;
             p.run.target = "jop".into();
             p.run.options = format!("jop,cache={cache},out={name}.cprof");
         });
