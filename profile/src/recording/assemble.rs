@@ -247,7 +247,8 @@ impl<'a> Assembly<'_, 'a> {
             }
             let calls = rows.of(node as usize).first().copied().unwrap_or(0);
             let left = of_node.iter().filter(|d| d.kind != DepartureKind::Caught);
-            let returned = left.fold(calls, |returned, d| returned.saturating_sub(d.count.try_into().unwrap_or(0)));
+            // What was active when counting went on after a pause has returned without a call.
+            let returned = left.fold(calls as i64, |returned, d| returned.wrapping_sub(d.count)).max(0) as u64;
             for misses in misses.iter_mut() {
                 misses.returns.set(node as usize, misses.returns.get(node as usize).min(returned));
             }
