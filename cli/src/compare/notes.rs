@@ -85,13 +85,12 @@ pub fn notes(loaded: &Loaded, comparison: &Comparison<'_>) -> Vec<String> {
         notes.push("only one of the profiles distinguishes call sites: they are merged".to_owned());
     }
     if sites.by_order > 0 {
-        notes.push(format!("in changed code, the call sites of {} pairs of methods were matched by their order", sites.by_order));
+        let pairs = counted(sites.by_order as u64, "pair", "pairs");
+        notes.push(format!("in changed code, the call sites of {pairs} of methods were matched by their order"));
     }
     if sites.merged > 0 {
-        notes.push(format!(
-            "in changed code, the call sites of {} pairs of methods cannot be told apart; they are merged",
-            sites.merged
-        ));
+        let pairs = counted(sites.merged as u64, "pair", "pairs");
+        notes.push(format!("in changed code, the call sites of {pairs} of methods cannot be told apart; they are merged"));
     }
     for (names, view) in comparison.other_metrics().iter().zip(views) {
         if !names.is_empty() {

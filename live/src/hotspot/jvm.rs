@@ -48,9 +48,7 @@ impl Jvm {
     /// Looks at a process.
     pub fn of(process: Process) -> Result<Jvm, NotJvm> {
         let files = process.mapped_files();
-        let named = |file: &str, name: &str| Path::new(file).file_name().is_some_and(|n| n == name);
-        let library = files.as_ref().and_then(|files| files.iter().find(|f| named(f, "libjvm.so")));
-        let Some(library) = library else {
+        let Some(library) = files.as_deref().and_then(hotspot_among) else {
             return Err(if files.is_none() && process.user != own_user() { NotJvm::Unreadable } else { NotJvm::Other });
         };
         // A JVM that publishes none leaves the file of an earlier process of its id where it is.
@@ -70,7 +68,7 @@ impl Jvm {
         };
         // The first character: "can attach" (HotSpot, runtime/statSampler.cpp and perfData.cpp).
         let attachable = data.text("sun.rt.jvmCapabilities").map(|c| c.starts_with('1'));
-        let loaded = files.iter().flatten().any(|f| named(f, "libcprof.so"));
+        let loaded = files.iter().flatten().any(|file| file_name(file) == b"libcprof.so");
         let recording = matches!(Shelf::of(&process).of_process(&process), Ok(Some(_)));
         let cprof = match (recording, loaded) {
             (true, _) => Presence::Recording,
@@ -92,6 +90,17 @@ impl Jvm {
 
 /// A JDK's `release` file has a dozen lines.
 const LONGEST_RELEASE: u64 = 64 << 10;
+
+/// The last part of a path.
+fn file_name(path: &str) -> &[u8] {
+    Path::new(path).file_name().map_or(&[], |name| name.as_encoded_bytes())
+}
+
+/// HotSpot's library, if it is among these. OpenJ9 has one of the same name, and would write its state to a file when it is to be woken.
+fn hotspot_among(files: &[String]) -> Option<&String> {
+    let is_j9 = files.iter().any(|file| file_name(file).starts_with(b"libj9vm"));
+    files.iter().find(|file| file_name(file) == b"libjvm.so").filter(|_| !is_j9)
+}
 
 /// `JAVA_VERSION` of the `release` file that every JDK has in its directory; libjvm.so is in `lib/server` below it.
 fn release(process: &Process, library: &str) -> Option<String> {
@@ -121,6 +130,15 @@ pub fn all() -> io::Result<Vec<Jvm>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_jvms_are_not_taken_for_hotspot() {
+        let among = |files: &[&str]| hotspot_among(&files.iter().map(|&file| file.to_owned()).collect::<Vec<_>>()).cloned();
+        let hotspot = "/opt/jdk/lib/server/libjvm.so";
+        assert_eq!(among(&["/lib/libc.so.6", hotspot]).as_deref(), Some(hotspot));
+        assert_eq!(among(&["/opt/j9/lib/default/libjvm.so", "/opt/j9/lib/default/libj9vm29.so"]), None);
+        assert_eq!(among(&["/lib/libjvm.so.6"]), None);
+    }
 
     #[test]
     fn main_classes_of_command_lines() {
