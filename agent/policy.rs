@@ -37,9 +37,10 @@ const BARE_FINALIZER: &str = "an empty finalize(), which the JVM must see to be 
 
 const BLACKHOLE: &str = "an empty method that the compilers are told to treat as a blackhole, which the JVM must see to be empty";
 
-/// Where a thread's context is given back: class, name, descriptor.
+/// Where a thread's context is given back: class, name, descriptor. A virtual thread's outermost method with bytecode (JDK 21 to 25) goes
+/// on after `VirtualThread.run` has returned, or thrown what the handler of uncaught exceptions threw.
 const ENDS_THREAD: [(&str, &str, &str); 2] =
-    [("java/lang/Thread", "exit", "()V"), ("java/lang/VirtualThread", "run", "(Ljava/lang/Runnable;)V")];
+    [("java/lang/Thread", "exit", "()V"), ("java/lang/VirtualThread$VThreadContinuation$1", "run", "()V")];
 
 /// When the agent came into the JVM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

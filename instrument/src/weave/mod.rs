@@ -58,7 +58,7 @@ pub struct Treatment {
     pub root: bool,
     /// Counting is switched on in its prologue (`System.initPhase1`).
     pub starts_counting: bool,
-    /// The thread's tree is given back when it returns (`Thread.exit`, `VirtualThread.run`).
+    /// The thread's tree is given back when it returns (`Thread.exit`, the first of a virtual thread).
     pub ends_thread: bool,
 }
 

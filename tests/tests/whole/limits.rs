@@ -75,6 +75,33 @@ fn totals_are_exact_when_memory_is_at_its_limit() {
     }
 }
 
+/// A tree of the right name may be below others in its list.
+#[test]
+fn threads_take_trees_of_their_names_from_below_others() {
+    for bench in run::benches() {
+        let out = build::fresh(&format!("namesakes-{}", bench.jdk.feature)).join("it.cprof");
+        let mut java = bench.program(&[]);
+        java.arg(format!("-agentpath:{}=out={}", build::agent().display(), out.display())).arg("Namesakes");
+        let ending = run::end(java);
+        let threads = ending.stderr.split_once(" contexts of ").and_then(|(_, rest)| rest.split_once(" threads"));
+        let threads: u32 = threads.expect("the line at the end").0.replace(',', "").parse().or_fail(&ending.stderr);
+        assert!(threads < 20, "JDK {}: {}", bench.jdk.feature, ending.stderr);
+        for name in ["worker*", "job*"] {
+            let mut report = Command::new(build::cprof());
+            let told = build::must(report.arg("report").arg(&out).args([
+                "--thread",
+                name,
+                "--filter",
+                "Namesakes.work",
+                "--format",
+                "csv",
+            ]));
+            // 25 calls each: fib(6) of them.
+            assert!(told.contains(",5000,0,"), "JDK {}, {name}: {told}", bench.jdk.feature);
+        }
+    }
+}
+
 /// An agent in Java has the JDK compute the module graph before the VM can call cprof, in more contexts than there is room for at
 /// first.
 #[test]

@@ -11,6 +11,8 @@ import jdk.internal.vm.annotation.Hidden;
 final class CProfThreads {
     /** With more trees than this a thread takes over a tree that other names used, rather than make one. */
     private static final int MANY_TREES = 1024;
+    /** So many trees of a list are looked at for one of a name. */
+    private static final int LOOKED_AT = 64;
 
     private CProfThreads() {}
 
@@ -54,7 +56,39 @@ final class CProfThreads {
         if (caches != CACHES_OFF) CProfCaches.giveBack(u, t, r);
         CProfSlots.giveBack(u, t);
         u.putInt(null, r + ROOT_FLAGS, u.getInt(null, r + ROOT_FLAGS) & ~LEASED);
-        long list = list(hash(u, r));
+        push(u, list(hash(u, r)), r);
+    }
+
+    /** A tree from the free lists; 0 when none fits. */
+    @Hidden private static long take(Unsafe u, int hash) {
+        long r = named(u, hash);
+        if (r != 0 || u.getInt(null, header(TREE_COUNT)) < MANY_TREES) return r;
+        for (int i = 0; r == 0 && i < FREE_LISTS; i++) r = pop(u, list(i));
+        return r;
+    }
+
+    /**
+     * A tree that had such a name; 0 when there is none among the first of its list. Others have a place in that list, too: what is
+     * above is taken off and put back, for which it is in nobody's way.
+     */
+    @Hidden private static long named(Unsafe u, int hash) {
+        long list = list(hash);
+        int others = 0;
+        long r = 0;
+        for (int i = 0; i < LOOKED_AT && (r = pop(u, list)) != 0 && hash(u, r) != hash; i++) {
+            u.putInt(null, r + ROOT_NEXT_FREE, others);
+            others = ref(r);
+            r = 0;
+        }
+        while (others != 0) {
+            long other = at(others);
+            others = u.getInt(null, other + ROOT_NEXT_FREE);
+            push(u, list, other);
+        }
+        return r;
+    }
+
+    @Hidden private static void push(Unsafe u, long list, long r) {
         for (;;) {
             long head = u.getLongVolatile(null, list);
             u.putInt(null, r + ROOT_NEXT_FREE, (int) head);
@@ -62,21 +96,11 @@ final class CProfThreads {
         }
     }
 
-    /** A tree from the free lists; 0 when none fits. */
-    @Hidden private static long take(Unsafe u, int hash) {
-        long r = pop(u, hash, true);
-        if (r != 0 || u.getInt(null, header(TREE_COUNT)) < MANY_TREES) return r;
-        for (int i = 0; r == 0 && i < FREE_LISTS; i++) r = pop(u, i, false);
-        return r;
-    }
-
-    @Hidden private static long pop(Unsafe u, int hash, boolean sameName) {
-        long list = list(hash);
+    @Hidden private static long pop(Unsafe u, long list) {
         for (;;) {
             long head = u.getLongVolatile(null, list);
             if ((int) head == 0) return 0;
             long r = at((int) head);
-            if (sameName && hash(u, r) != hash) return 0;
             // Trees are never unmapped, so the read is safe when another thread was faster; the tag then fails the exchange.
             if (u.compareAndSetLong(null, list, head, tagged(head, u.getInt(null, r + ROOT_NEXT_FREE)))) return r;
         }
