@@ -99,7 +99,7 @@ fn attributes(out: &mut Vec<u8>, source: &Source<'_, '_>, constants: &mut NewCon
             b"LineNumberTable" => moved.lines(content, at, out)?,
             b"LocalVariableTable" => {
                 let rows_at = out.len();
-                moved.variables(content, at, Some(code), out)?;
+                moved.variables(content, at, code, out)?;
                 tables_left -= 1;
                 let rows = u16::from_be_bytes([out[rows_at], out[rows_at + 1]]);
                 // The first row that fits is the one that is taken, so these come last.
@@ -108,7 +108,7 @@ fn attributes(out: &mut Vec<u8>, source: &Source<'_, '_>, constants: &mut NewCon
                     moved.former_names(&std::mem::take(&mut nameless), constants, out);
                 }
             }
-            b"LocalVariableTypeTable" => moved.variables(content, at, None, out)?,
+            b"LocalVariableTypeTable" => moved.variables(content, at, code, out)?,
             b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations" => {
                 moved.annotations(content, out);
             }

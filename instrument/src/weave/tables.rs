@@ -79,9 +79,9 @@ impl Moved<'_> {
         ended(&c)
     }
 
-    /// LocalVariableTable, with the original code, and LocalVariableTypeTable (JVMS §4.7.13, §4.7.14). Constants and locals that are
-    /// not there are the JVM's to refuse: with ours, they might be.
-    pub(super) fn variables(&self, content: &[u8], at: usize, typed: Option<&Code<'_>>, out: &mut Vec<u8>) -> Result<(), Error> {
+    /// LocalVariableTable or LocalVariableTypeTable (JVMS §4.7.13, §4.7.14) of the original code, with constants and locals that are not
+    /// there being the JVM's to refuse: with ours, they might be.
+    pub(super) fn variables(&self, content: &[u8], at: usize, code: &Code<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
         let mut c = Cursor::part(content, at);
         let count = c.u2()?;
         out.extend_from_slice(&count.to_be_bytes());
@@ -91,9 +91,10 @@ impl Moved<'_> {
             out.extend_from_slice(&range);
             let (name, of) = (c.u2()?, c.u2()?); // name, descriptor or signature
             self.pool.utf8(name)?;
+            // Types' signatures are of references.
             let is_wide = matches!(self.pool.utf8(of)?, b"J" | b"D");
             let local = c.u2()?;
-            if typed.is_some_and(|code| u32::from(local) + u32::from(is_wide) >= u32::from(code.max_locals)) {
+            if u32::from(local) + u32::from(is_wide) >= u32::from(code.max_locals) {
                 return Err(c.error("a local variable beyond the last local"));
             }
             for value in [name, of] {
