@@ -78,11 +78,11 @@ fn attributes(out: &mut Vec<u8>, source: &Source<'_, '_>, constants: &mut NewCon
     let rows = |table: &[u8]| table.first_chunk().map_or(0, |&count| usize::from(u16::from_be_bytes(count)));
     let named: usize = variables.iter().map(|table| rows(table)).sum();
     let is_types = |name: u16| class.pool.utf8(name).is_ok_and(|text| text == b"LocalVariableTypeTable");
-    let has_types = code.attributes().any(|(name, _, content)| is_types(name) && rows(content) > 0);
+    let has_types = || code.attributes().any(|(name, _, content)| is_types(name) && rows(content) > 0);
     // HotSpot (classFileParser.cpp) refuses such names in older classes (`verify_legal_field_name`), compares a table of types with the
     // others' rows only if there are any (`copy_localvariable_table`), and counts the rows of all in 16 bits, to write out of bounds
     // where these do not suffice.
-    let mut nameless = if class.major < 49 || has_types && named == 0 { Vec::new() } else { moved.nameless(&variables) };
+    let mut nameless = if class.major < 49 || named == 0 && has_types() { Vec::new() } else { moved.nameless(&variables) };
     if named + nameless.len() > usize::from(u16::MAX) {
         nameless.clear();
     }
