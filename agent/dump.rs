@@ -141,6 +141,16 @@ impl Agent {
     /// The bytecodes that calls of a method have executed so far, with everything these called.
     pub fn bytecodes_of(&self, jni: Jni, method: &str) -> Result<u64, String> {
         let profile = self.counted(jni, |capture, log| recording::assemble(capture, log, RunFacts::default()))?;
+        // What it called may be counted elsewhere.
+        let run = &profile.run;
+        if run.bounded || run.folded || run.lost_calls > 0 {
+            let why = if run.bounded {
+                "by depth= or recursion=fold"
+            } else {
+                "for want of room; give more with max-nodes= or max-memory="
+            };
+            return Err(format!("what calls of {method} have executed cannot be told, as contexts are folded {why}"));
+        }
         let measures = measure(&profile, &Bytecodes).map_err(|e| e.to_string())?;
         let symbols = Symbols::new(&profile);
         let pattern = Pattern::new(method);

@@ -69,6 +69,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     // Of this one the JVM makes a thread dump though it was being ignored, as shells have it for jobs in the background.
     passed_on.push(SIGQUIT);
     let mut signals = SignalsInfo::<WithRawSiginfo>::new(passed_on).context("setting up how signals are passed on")?;
+    signals::hear_of_children()?;
     let mut command = Command::new(java);
     // The user's own -Xss on the command line comes later and wins.
     let variables: Vec<String> = stack_size::VARIABLES.iter().filter_map(|name| std::env::var(name).ok()).collect();

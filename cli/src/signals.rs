@@ -2,7 +2,7 @@
 
 use crate::output;
 use anyhow::{Context, Result};
-use signal_hook::consts::SIGXFSZ;
+use signal_hook::consts::{SIGCHLD, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +15,15 @@ pub fn outlive_full_files() {
         // Without one, the command is killed as it was.
         let _ = flag::register(signal, Arc::default());
     }
+}
+
+/// Where the end of children is ignored, as some who start commands have it, nobody could wait for one (wait(2)): from here on it is
+/// not.
+pub fn hear_of_children() -> Result<()> {
+    if heeded(&[SIGCHLD]).is_empty() {
+        flag::register(SIGCHLD, Arc::default()).context("setting up how the JVM's end is met")?;
+    }
+    Ok(())
 }
 
 /// Signals that come while a command finishes what it has begun.

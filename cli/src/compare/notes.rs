@@ -35,6 +35,11 @@ pub fn doubts(view: &View, cycles: &Notes) -> Vec<String> {
             "{file}: contexts were folded for want of room; calls, exits and bytecodes are exact in total, contexts may differ for that reason alone"
         ));
     }
+    if run.bounded {
+        notes.push(format!(
+            "{file}: contexts were folded by depth= or recursion=fold: what a method executed with all that it called may be more than its numbers with callees say"
+        ));
+    }
     notes.extend(NotTold::of(&view.profile).sentence(&view.profile).map(|natives| format!("{file}: {natives}")));
     notes.extend(cycles.lines(file));
     let warnings = &view.profile.warnings;

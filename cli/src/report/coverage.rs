@@ -46,6 +46,12 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
         let exact = if run.lost_calls == 0 { "; calls, exits and bytecodes are exact in total" } else { "" };
         writeln!(out, "contexts beyond the limit were folded{exact}. More with max-nodes= or max-memory=")?;
     }
+    if run.bounded {
+        writeln!(
+            out,
+            "contexts were folded by depth= or recursion=fold: numbers with callees may be too low; those of methods themselves are exact"
+        )?;
+    }
     if let Some(natives) = NotTold::of(&view.profile).sentence(&view.profile) {
         writeln!(out, "{}", printable(&natives))?;
     }

@@ -99,7 +99,7 @@ impl CallSites {
 
     /// How contexts of `callee` below `caller` were called; `site`: bci + 1, 0 when sites were not distinguished.
     pub fn caller(&mut self, profile: &Profile, caller: u32, callee: u32, site: u32) -> &Caller {
-        let sites = &self.by_method[caller as usize];
+        let sites = self.by_method.get(caller as usize).map_or(&[][..], Vec::as_slice);
         self.known.entry((caller, callee, site)).or_insert_with(|| classify(profile, caller, callee, site, sites))
     }
 }

@@ -71,6 +71,8 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
         misplaced: 0,
     };
     assembly.nodes(&mut capture);
+    // In a capture of running threads, some may be folded since its flags were read.
+    assembly.profile.run.folded |= assembly.profile.nodes.method.contains(&special::FOLDED);
     assembly.gaps();
     let Assembly { mut profile, hierarchy, misfits, misplaced, .. } = assembly;
     let dynamic: FxHashSet<u32> = profile.native_sites.iter().filter(|s| s.dynamic).map(|s| s.native).collect();

@@ -36,6 +36,20 @@ fn signalled(signal: i32) {
     }
 }
 
+/// As some who start commands have it: nobody could wait for the JVM then.
+#[test]
+fn the_jvms_end_is_met_where_that_of_children_is_ignored() {
+    let bench = run::benches().pop().expect("a JDK");
+    let out = build::fresh("ignored-children").join("it.cprof");
+    let mut run = Command::new(build::cprof());
+    run.args(["run", "-o"]).arg(&out).arg("--").arg(bench.jdk.command("java").get_program());
+    run.args(["-cp", &bench.built.class_path, "Plain"]);
+    let mut ignoring = Command::new("env");
+    ignoring.arg("--ignore-signal=CHLD");
+    let ending = end(run::under(ignoring, &run));
+    assert!(ending.code == 7 && ending.stderr.contains("more with"), "{ending:?}");
+}
+
 /// As shells start jobs in the background: HotSpot heeds SIGQUIT all the same. And a link is written behind, not replaced.
 #[test]
 fn a_job_in_the_background_dumps_its_threads_and_keeps_the_link_to_its_profile() {

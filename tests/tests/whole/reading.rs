@@ -27,6 +27,23 @@ fn what_a_program_reads_is_what_the_profile_says() {
     }
 }
 
+/// What a method called may be elsewhere then.
+#[test]
+fn of_folded_contexts_nothing_is_said() {
+    for jdk in jdk::all() {
+        for (options, way) in [("depth=3", "depth="), ("recursion=fold", "recursion=fold"), ("max-nodes=1000", "max-nodes=")] {
+            let out = build::fresh(&format!("reading-folded-{}", jdk.feature)).join("end.cprof");
+            let mut java = jdk.command("java");
+            java.arg(format!("-agentpath:{}=quiet,{options},out={}", build::agent().display(), out.display()));
+            java.args(["-cp", &build::with_api(&jdk), "Reading"]);
+            let ending: Ending = java.output().or_fail("starting java").into();
+            assert_eq!((ending.stdout.as_str(), ending.code), ("-1\n-1 0 -1\nfalse\n-1\n", 0), "JDK {}, {options}", jdk.feature);
+            let said = ending.stderr.lines().all(|line| line.contains("contexts are folded") && line.contains(way));
+            assert!(said && !ending.stderr.is_empty(), "JDK {}, {options}: {}", jdk.feature, ending.stderr);
+        }
+    }
+}
+
 #[test]
 fn without_the_agent_nothing_is_known() {
     for jdk in jdk::all() {
