@@ -145,11 +145,11 @@ impl Agent {
         let run = &profile.run;
         if run.bounded || run.folded || run.lost_calls > 0 {
             let why = if run.bounded {
-                "by depth= or recursion=fold"
+                "contexts are folded by depth= or recursion=fold"
             } else {
-                "for want of room; give more with max-nodes= or max-memory="
+                "there was no room for all contexts; give more with max-nodes= or max-memory="
             };
-            return Err(format!("what calls of {method} have executed cannot be told, as contexts are folded {why}"));
+            return Err(format!("what calls of {method} have executed cannot be told, as {why}"));
         }
         let measures = measure(&profile, &Bytecodes).map_err(|e| e.to_string())?;
         let symbols = Symbols::new(&profile);
