@@ -72,7 +72,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     signals::hear_of_children()?;
     let mut command = Command::new(java);
     // The user's own -Xss on the command line comes later and wins.
-    let variables: Vec<String> = stack_size::VARIABLES.iter().filter_map(|name| std::env::var(name).ok()).collect();
+    let variables = stack_size::VARIABLES.map(|(name, _)| std::env::var_os(name));
     command.args([option.as_os_str(), OsStr::new(&stack_size::leading(&variables))]);
     if args.deterministic {
         command.args(DETERMINISTIC).env("TZ", "UTC").env("LC_ALL", "C.UTF-8");

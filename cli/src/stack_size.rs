@@ -1,7 +1,8 @@
 //! Room on the stack for a program's recursion: frames of profiled code are larger (see `agent/flags.rs`).
 
-use cprof_live::hotspot::launcher::Arguments;
-use std::ffi::OsString;
+use cprof_live::hotspot::launcher::{Arguments, variable_words};
+use std::ffi::{OsStr, OsString};
+use std::fs;
 
 /// By how much stacks are larger under cprof.
 const TIMES: u64 = 4;
@@ -13,30 +14,43 @@ const LARGEST_KB: u64 = 1 << 20;
 const OF_MAIN_THREAD: &str = "-Xss4m";
 
 /// Variables whose options come before those of the command line, the later of them after the earlier (JDK's `java`, *Using the
-/// JDK_JAVA_OPTIONS Launcher Environment Variable*).
-pub const VARIABLES: [&str; 2] = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"];
+/// JDK_JAVA_OPTIONS Launcher Environment Variable*), and whether these may be in files.
+pub const VARIABLES: [(&str, bool); 2] = [("JAVA_TOOL_OPTIONS", false), ("JDK_JAVA_OPTIONS", true)];
 
 /// The option that stands before those of the command line, for stacks as large as those of the [`VARIABLES`], which it overrides,
-/// are to be.
-pub fn leading(variables: &[String]) -> String {
-    let given = variables.iter().flat_map(|options| options.split_whitespace()).filter_map(larger).next_back();
-    given.unwrap_or_else(|| OF_MAIN_THREAD.to_owned())
+/// are to be. `variables`: what they are.
+pub fn leading(variables: &[Option<OsString>; VARIABLES.len()]) -> String {
+    let options = VARIABLES.iter().zip(variables).flat_map(|(&(_, files), options)| {
+        let words = options.as_deref().map(variable_words).unwrap_or_default();
+        Arguments::of(&words, |path| if files { fs::read(path).ok() } else { None }).options
+    });
+    options.filter_map(|(_, option)| larger(&option)).next_back().unwrap_or_else(|| OF_MAIN_THREAD.to_owned())
 }
 
 /// The arguments of a `java` command, where they give stack sizes with larger ones. Those of the program itself stay as they are.
 pub fn widened(arguments: &[OsString]) -> Vec<OsString> {
+    let Arguments { options, end, .. } = Arguments::of(arguments, |path| fs::read(path).ok());
     let mut widened = arguments.to_vec();
-    for option in Arguments::of(arguments).options {
-        if let Some(larger) = arguments[option].to_str().and_then(larger) {
-            widened[option] = larger.into();
+    let mut in_file = None;
+    for (place, option) in options {
+        let Some(larger) = larger(&option) else { continue };
+        let itself = arguments[place] == option;
+        if itself {
+            widened[place] = OsString::from(&larger);
         }
+        in_file = (!itself).then_some(larger);
+    }
+    // A file stays as it is: the last word is had behind it.
+    if let Some(larger) = in_file.filter(|_| end < arguments.len()) {
+        widened.insert(end, larger.into());
     }
     widened
 }
 
 /// An option for [`TIMES`] the stack that this one gives; `None`: it gives none.
-fn larger(option: &str) -> Option<String> {
+fn larger(option: &OsStr) -> Option<String> {
     const IN_KB: &str = "-XX:ThreadStackSize=";
+    let option = option.to_str()?;
     let times = |kb: u64| Some(kb.checked_mul(TIMES)?.min(LARGEST_KB).max(kb)).filter(|&kb| kb > 0);
     if let Some(kb) = option.strip_prefix(IN_KB) {
         return times(kb.parse().ok()?).map(|kb| format!("{IN_KB}{kb}"));
@@ -73,11 +87,29 @@ mod tests {
 
     #[test]
     fn stacks_of_the_environment_are_not_made_smaller() {
-        let leading = |variables: &[&str]| leading(&variables.iter().map(|&options| options.to_owned()).collect::<Vec<_>>());
-        assert_eq!(leading(&[]), "-Xss4m");
-        assert_eq!(leading(&["-Xmx1g", ""]), "-Xss4m");
-        assert_eq!(leading(&["-Xss8m -Xmx1g", "-Xint"]), "-Xss32768k");
-        assert_eq!(leading(&["-Xss8m", "-Xss1m -Xss2m"]), "-Xss8192k");
+        let leading = |tool, java| leading(&[tool, java].map(|options: Option<&str>| options.map(OsString::from)));
+        assert_eq!(leading(None, None), "-Xss4m");
+        assert_eq!(leading(Some("-Xmx1g"), Some("")), "-Xss4m");
+        assert_eq!(leading(Some("-Xss8m -Xmx1g"), Some("-Xint")), "-Xss32768k");
+        assert_eq!(leading(Some("-Xss8m"), Some("-Xss1m '-Xss2m'")), "-Xss8192k");
+        assert_eq!(leading(None, Some("-Dx='-Xss2m -Xss3m'")), "-Xss4m");
+    }
+
+    #[test]
+    fn stacks_of_argument_files_are_made_larger_behind_them() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            fs::write(&path, text).expect("written");
+            format!("@{}", path.display())
+        };
+        let (options, program) = (file("options", "-ea\n-Xss2m"), file("program", "-ea Main"));
+        assert_eq!(of(&[&options, "-ea", "Main", "-x"]), [&options, "-ea", "-Xss8192k", "Main", "-x"]);
+        assert_eq!(of(&[&options, "-Xss1m", "-jar", "x.jar"]), [&options, "-Xss4096k", "-jar", "x.jar"], "the last one counts");
+        assert_eq!(of(&[&options, &program, "-Xss1m"]), [&options, "-Xss8192k", &program, "-Xss1m"]);
+        let of_variable = |options: &str| leading(&[None, Some(OsString::from(options))]);
+        assert_eq!(of_variable(&options), "-Xss8192k");
+        assert_eq!(leading(&[Some(OsString::from(&options)), None]), "-Xss4m", "the JVM reads no such files");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 // expect: Kinds$Base.value(I)I calls=20000 thrown=0
 // expect: Kinds$Sub.nullable(LKinds$Base;LKinds$Valued;I)I calls=3000
 // expect: Kinds$Base.hashCode()I calls=7500
+// expect: Kinds$Own.remainder(I)I calls=3000
 class Kinds {
     interface Valued {
         int value(int x);
@@ -58,6 +59,16 @@ class Kinds {
         int hash(Base b) {
             return super.hashCode() > b.hashCode() ? 1 : 1;
         }
+
+        // The constructor of ArithmeticException is called by invokespecial in every third call, and in every sixth by the JVM.
+        static int remainder(int x) {
+            try {
+                if (x % 3 == 1) throw new ArithmeticException("one");
+                return 7 / (x % 6);
+            } catch (ArithmeticException e) {
+                return 0;
+            }
+        }
     }
 
     static int measured() {
@@ -76,7 +87,7 @@ class Kinds {
                 sum++;
             }
             sum += sub.identity(i % 2 == 0 ? base : plain, base) == 14 ? 1 : 0;
-            sum += own.hash(base);
+            sum += own.hash(base) + Own.remainder(i);
         }
         return sum;
     }

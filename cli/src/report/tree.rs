@@ -43,6 +43,9 @@ fn kept(view: &View, args: &Report) -> Vec<bool> {
     kept
 }
 
+/// How many levels of the tree are indented, each further than the one before.
+const DEEPEST: usize = 100;
+
 /// For people: indented, dearest first; what is small is left out and summed up behind its caller.
 pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Result<()> {
     methods::head(view, out, style)?;
@@ -82,7 +85,7 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
         }
         notes.extend(Some(more(left_out(context, depth))).filter(|m| !m.is_empty()));
         let notes = if notes.is_empty() { String::new() } else { format!("  … {}", notes.join(", ")) };
-        let what = format!("{}{}{}", "  ".repeat(depth - 1), label(view, &lines, c), style.dim(&notes));
+        let what = format!("{}{}{}", indent(depth - 1), label(view, &lines, c), style.dim(&notes));
         let (own, total) = view.cost(context);
         let numbers = [thousands(total), share(total, whole), thousands(own), thousands(c.calls)];
         writeln!(out, "{}", row(numbers.each_ref().map(String::as_str), &what))
@@ -105,6 +108,15 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
     writeln!(out)?;
     coverage::line(view, out, style)?;
     Ok(())
+}
+
+/// What stands before a context with so many callers: beyond [`DEEPEST`] their number, as lines of a deep recursion would be as long
+/// as it is deep.
+fn indent(callers: usize) -> String {
+    match callers.checked_sub(DEEPEST) {
+        None | Some(0) => "  ".repeat(callers),
+        Some(_) => format!("{}({}) ", "  ".repeat(DEEPEST), thousands(callers as u64)),
+    }
 }
 
 fn label(view: &View, lines: &Option<CallLines>, context: &Context) -> String {
@@ -266,5 +278,18 @@ fn rows<S: Serializer>(&(view, args): &(&View, &Report), serializer: S) -> Resul
         (Some(e), _) => Err(e),
         (None, Err(e)) => Err(S::Error::custom(e)),
         (None, Ok(())) => sequence.end(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deep_contexts_have_the_number_of_their_callers() {
+        assert_eq!(indent(0), "");
+        assert_eq!(indent(100), " ".repeat(200));
+        assert_eq!(indent(101), format!("{}(101) ", " ".repeat(200)));
+        assert_eq!(indent(20_000), format!("{}(20,000) ", " ".repeat(200)));
     }
 }

@@ -64,7 +64,7 @@ impl Jvm {
         };
         let main = match text("sun.rt.javaCommand") {
             command if !command.is_empty() => names::main_of(&command, &process.command_line()).to_owned(),
-            _ => main_of(&process.command_line()),
+            _ => main_of(&process.command_line(), |file| arguments_of(&process, file)),
         };
         // The first character: "can attach" (HotSpot, runtime/statSampler.cpp and perfData.cpp).
         let attachable = data.text("sun.rt.jvmCapabilities").map(|c| c.starts_with('1'));
@@ -90,6 +90,8 @@ impl Jvm {
 
 /// A JDK's `release` file has a dozen lines.
 const LONGEST_RELEASE: u64 = 64 << 10;
+/// Of a file of arguments, so much is read.
+const LONGEST_ARGUMENTS: u64 = 1 << 20;
 
 /// The last part of a path.
 fn file_name(path: &str) -> &[u8] {
@@ -111,10 +113,18 @@ fn release(process: &Process, library: &str) -> Option<String> {
     Some(version.trim_matches('"').to_owned())
 }
 
-/// The main class or jar of a command line, as the launcher finds it.
-fn main_of(arguments: &[String]) -> String {
-    let behind_java = arguments.get(1..).unwrap_or_default();
-    behind_java.get(Arguments::of(behind_java).main).cloned().unwrap_or_default()
+/// The main class or jar of a command line, as the launcher finds it. `read`: see [`Arguments::of`].
+fn main_of(arguments: &[String], read: impl Fn(&Path) -> Option<Vec<u8>>) -> String {
+    let main = Arguments::of(arguments.get(1..).unwrap_or_default(), read).main;
+    main.map_or_else(String::new, |main| main.to_string_lossy().into_owned())
+}
+
+/// A file of arguments of a process, unless it is another user's: what it names is told, and it may be a link to anything.
+fn arguments_of(process: &Process, file: &Path) -> Option<Vec<u8>> {
+    let within = if file.is_absolute() { "root" } else { "cwd" };
+    let path = Path::new("/proc").join(process.pid.to_string()).join(within).join(file.strip_prefix("/").unwrap_or(file));
+    let (text, _) = (process.user == own_user()).then(|| read_foreign(&path, LONGEST_ARGUMENTS, OFlags::empty()))?.ok()?;
+    Some(text)
 }
 
 /// All JVMs of this user, for root of all users.
@@ -142,10 +152,12 @@ mod tests {
 
     #[test]
     fn main_classes_of_command_lines() {
-        let main = |line: &str| main_of(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        let read = |_: &Path| Some(b"-Xmx1g Main".to_vec());
+        let main = |line: &str| main_of(&line.split(' ').map(str::to_owned).collect::<Vec<_>>(), read);
         assert_eq!(main("java -Xmx1g -cp a:b --add-opens java.base/java.lang=ALL-UNNAMED com.acme.Main -x y"), "com.acme.Main");
         assert_eq!(main("java -jar app.jar run"), "app.jar");
         assert_eq!(main("java -m acme/com.acme.Main"), "acme/com.acme.Main");
+        assert_eq!(main("java -ea @options x"), "Main");
         assert_eq!(main("java -version"), "");
     }
 }

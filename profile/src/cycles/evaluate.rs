@@ -284,7 +284,7 @@ impl Work<'_> {
         let site = profile.nodes.site_of(node);
         let by = self.sites.caller(profile, caller, callee, site);
         // Which calls are the caller's own, its call sites' executions tell.
-        let other_callers = is_called_by_jvm(&profile.methods[callee as usize]);
+        let other_callers = is_called_by_jvm(profile, &profile.methods[callee as usize]);
         match by.kind.filter(|&kind| kind == InvokeKind::Vm || !other_callers) {
             Some(InvokeKind::Vm) if self.options.without_upcalls => {}
             Some(kind) => {
@@ -467,7 +467,16 @@ impl Work<'_> {
     }
 }
 
-/// Whether the JVM calls a method in the middle of any that uses a class for the first time (JVMS §5.3.2).
-fn is_called_by_jvm(method: &Method) -> bool {
-    method.name == "loadClass" && method.descriptor == "(Ljava/lang/String;)Ljava/lang/Class;"
+/// Whether the JVM calls a method in the middle of any: where a class is used for the first time (JVMS §5.3.2), and where a bytecode
+/// throws, for the exception's constructor (HotSpot, exceptions.cpp; all that it makes so are in `java.lang`).
+fn is_called_by_jvm(profile: &Profile, method: &Method) -> bool {
+    let class = || profile.classes[method.class as usize].name.as_str();
+    match method.name.as_str() {
+        "loadClass" => method.descriptor == "(Ljava/lang/String;)Ljava/lang/Class;",
+        "<init>" => {
+            let simple = class().strip_prefix("java/lang/");
+            simple.is_some_and(|name| !name.contains('/') && (name.ends_with("Exception") || name.ends_with("Error")))
+        }
+        _ => false,
+    }
 }

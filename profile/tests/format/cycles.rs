@@ -108,15 +108,15 @@ fn counting_bytecodes_is_a_model_too() {
 /// `Main.main` calls `Main.run` by invokevirtual and invokespecial, and the JVM calls `Main.<clinit>` below it.
 /// There are `specials` special calls. Where sites are merged, `run` was called so many times.
 fn mixed(specials: u32, called: u32) -> (Profile, Profile) {
-    calling(("run", "()V"), specials, called)
+    calling("demo/Main", ("run", "()V"), specials, called)
 }
 
-/// As [`mixed`], of a method of this name and descriptor.
-fn calling((name, descriptor): (&str, &str), specials: u32, called: u32) -> (Profile, Profile) {
+/// As [`mixed`], of a class of this name, and a method of this name and descriptor.
+fn calling(class: &str, (name, descriptor): (&str, &str), specials: u32, called: u32) -> (Profile, Profile) {
     let build = |sites: bool| {
         let mut recording = cprof_synthetic::Recording::new();
-        let mut main = ClassWriter::new("demo/Main", "java/lang/Object");
-        let run = main.methodref("demo/Main", name, descriptor);
+        let mut main = ClassWriter::new(class, "java/lang/Object");
+        let run = main.methodref(class, name, descriptor);
         let mut code = vec![op::ALOAD_0, op::INVOKEVIRTUAL, run[0], run[1]];
         for _ in 0..specials {
             code.extend([op::ALOAD_0, INVOKESPECIAL, run[0], run[1]]);
@@ -205,17 +205,24 @@ fn more_or_fewer_calls_than_executed_call_sites() {
 }
 
 #[test]
-fn classes_that_the_jvm_asks_for_are_not_the_callers_calls() {
-    let called = |name| on(&calling((name, "(Ljava/lang/String;)Ljava/lang/Class;"), 0, 5).0, &jop(), &options("ideal")).unwrap();
+fn what_the_jvm_asks_for_is_not_the_callers_calls() {
+    let called = |class, method| {
+        let evaluation = on(&calling(class, method, 0, 5).0, &jop(), &options("ideal")).unwrap();
+        (evaluation.nodes.get(1).cycles, evaluation.nodes.get(1).upcalls)
+    };
     // One call by invokevirtual, four by the JVM; the class initialiser.
-    let of = |evaluation: Evaluation| (evaluation.nodes.get(1).cycles, evaluation.nodes.get(1).upcalls);
-    assert_eq!(of(called("loadClass")), (21 + 1 + 100 + 4 * 75 + 75, 5 * 75));
+    let by_jvm = (21 + 1 + 100 + 4 * 75 + 75, 5 * 75);
+    assert_eq!(called("demo/Main", ("loadClass", "(Ljava/lang/String;)Ljava/lang/Class;")), by_jvm);
+    assert_eq!(called("java/lang/SomeError", ("<init>", "(Ljava/lang/String;)V")), by_jvm);
     // Other methods have one caller, and their sites' kinds suffice.
-    assert_eq!(of(called("findClass")), (21 + 1 + 5 * 100 + 75, 75));
+    let by_caller = (21 + 1 + 5 * 100 + 75, 75);
+    assert_eq!(called("demo/Main", ("findClass", "(Ljava/lang/String;)Ljava/lang/Class;")), by_caller);
+    assert_eq!(called("demo/SomeError", ("<init>", "(Ljava/lang/String;)V")), by_caller);
+    assert_eq!(called("java/lang/ref/SomeError", ("<init>", "(Ljava/lang/String;)V")), by_caller);
 
     // What their misses cost are the JVM's, too. Where not all missed, it is not known whose did.
     let uneven = overlaid("vm = \"+50*miss\"");
-    let (mut profile, _) = calling(("loadClass", "(Ljava/lang/String;)Ljava/lang/Class;"), 0, 5);
+    let (mut profile, _) = calling("demo/Main", ("loadClass", "(Ljava/lang/String;)Ljava/lang/Class;"), 0, 5);
     let none = on(&profile, &uneven, &options("none")).unwrap();
     assert_eq!((none.nodes.get(1).cycles, none.nodes.get(1).upcalls), (21 + 1 + 100 + 5 * 125, 5 * 125));
     assert_eq!(none.notes, Vec::<String>::new());
