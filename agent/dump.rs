@@ -1,5 +1,6 @@
 //! From the arena to the profile: at the end, on request, and what is left out between pause and resume.
 
+use crate::attach::notices;
 use crate::caches::Caches;
 use crate::contexts::Word;
 use crate::jni::Jni;
@@ -78,6 +79,8 @@ impl Agent {
             return;
         }
         let name = options::out_path(&self.options.out, self.pid, self.started / 1000);
+        // Nobody asks any more.
+        notices::tell(self);
         match contained(|| self.write_anywhere(jni, &name)) {
             Ok(summary) => {
                 if !self.options.quiet && !self.is_attached() {
@@ -96,13 +99,15 @@ impl Agent {
                     ),
                     None => "the recording is lost".to_owned(),
                 };
-                // To standard error, though it is not ours where cprof was attached: nobody asks any more.
+                // To standard error, though it is not ours where cprof was attached.
                 say(&format!("no profile was written: {error}; {left}"));
             }
         }
         for late in refusals::late() {
             message(&late);
         }
+        // What came meanwhile is in no profile.
+        notices::take().iter().for_each(|notice| say(notice));
     }
 
     /// Whether the JVM is about to end, and all that it has counted is written.
@@ -178,8 +183,8 @@ impl Agent {
         })
     }
 
-    /// Passes on what was counted, and the classes that it was counted in; the threads run again then. While they are `stopped`,
-    /// what was counted is compared with the pauses, which none of them can begin or end meanwhile.
+    /// Passes on what was counted, and the classes that it was counted in; the threads run again then. `at_stop`: what is done while
+    /// they stand still, with the pauses, which none of them can begin or end meanwhile.
     fn capture<S, T>(
         &self,
         jni: Jni,

@@ -200,10 +200,10 @@ pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _
     faults::arm();
     // SAFETY: the VM passes null or a terminated string.
     let text = unsafe { text(options) };
-    let options = match Options::parse(&text) {
+    let options = match text.and_then(|text| Options::parse(&text).map_err(|wrong| wrong.to_string())) {
         Ok(options) => options,
         Err(wrong) => {
-            message(&wrong.to_string());
+            message(&wrong);
             return JNI_ERR;
         }
     };
@@ -233,7 +233,13 @@ pub unsafe extern "C" fn Agent_OnAttach(vm: *mut JavaVM, options: *const c_char,
     set_panic_hook();
     faults::arm();
     // SAFETY: the VM passes null or a terminated string.
-    let text = unsafe { text(options) };
+    let text = match unsafe { text(options) } {
+        Ok(text) => text,
+        Err(wrong) => {
+            message(&wrong);
+            return JNI_ERR;
+        }
+    };
     // SAFETY: vm is the VM's, and this is the thread that it calls its agents on.
     match catch_unwind(|| unsafe { attach::command(vm, &text) }) {
         Ok(true) => JNI_OK,
@@ -251,14 +257,19 @@ fn set_panic_hook() {
 
 /// The options as text.
 ///
+/// # Errors
+/// They are not UTF-8: a profile would be written under another name than the one given.
+///
 /// # Safety
 /// `options` is null or a terminated string.
-unsafe fn text(options: *const c_char) -> String {
+unsafe fn text(options: *const c_char) -> Result<String, String> {
     if options.is_null() {
-        return String::new();
+        return Ok(String::new());
     }
     // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(options) }.to_string_lossy().into_owned()
+    let options = unsafe { CStr::from_ptr(options) };
+    let not_text = |_| format!("the agent's options are not UTF-8: {}; give files names that are", options.to_string_lossy());
+    options.to_str().map(str::to_owned).map_err(not_text)
 }
 
 /// Sets everything up; nothing has been changed in the VM when it fails, but for capabilities that were asked for.

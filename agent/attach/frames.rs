@@ -19,27 +19,6 @@ const BETWEEN: Duration = Duration::from_millis(2);
 /// To look may take long: to find virtual threads the VM walks through the heap.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The frames that were entered before their class was woven, and run their old code until they return: how many, and the names
-/// of some of their methods.
-pub fn active_before(agent: &Agent, jni: Jni) -> (usize, Vec<String>) {
-    let mut old: HashMap<MethodId, bool> = HashMap::new();
-    let (mut count, mut names) = (0, Vec::new());
-    for thread in agent.jvmti.threads().unwrap_or_default() {
-        for frame in agent.jvmti.stack(thread).unwrap_or_default() {
-            let first = !old.contains_key(&frame.method);
-            if !*old.entry(frame.method).or_insert_with(|| agent.jvmti.is_obsolete(frame.method)) {
-                continue;
-            }
-            count += 1;
-            if first && names.len() < NAMED {
-                names.extend(name(agent, frame.method));
-            }
-        }
-        jni.forget(thread);
-    }
-    (count, names)
-}
-
 fn name(agent: &Agent, method: MethodId) -> Option<String> {
     let (name, _) = agent.jvmti.method_name(method).ok()?;
     let class = agent.jvmti.class_signature(agent.jvmti.declaring_class(method).ok()?).ok()?;
@@ -48,8 +27,12 @@ fn name(agent: &Agent, method: MethodId) -> Option<String> {
 
 /// What was active when the first class was woven.
 pub struct Before {
-    /// The methods of all frames that are older than their class is now.
+    /// The methods of all frames that are older than their class is now, and run their old code until they return.
     pub obsolete: HashSet<MethodId>,
+    /// How many such frames there were.
+    pub frames: usize,
+    /// Some of their methods.
+    pub names: Vec<String>,
     /// For no longer than this threads stood still to find out.
     pub longest: Duration,
     /// Another agent keeps it to itself to stop threads, as debuggers do.
@@ -59,16 +42,24 @@ pub struct Before {
 /// Looks at all stacks.
 pub fn before(agent: &Agent, jni: Jni) -> Before {
     let begin = Instant::now();
-    let mut methods = HashSet::new();
+    let mut old: HashMap<MethodId, bool> = HashMap::new();
+    let (mut frames, mut first) = (0, Vec::new());
     let stopped = Stopped::all(agent.jvmti, jni, agent.jvm.virtual_threads, || true);
     for frame in stopped.threads().iter().flat_map(|&thread| agent.jvmti.stack(thread).unwrap_or_default()) {
-        if !methods.contains(&frame.method) && agent.jvmti.is_obsolete(frame.method) {
-            methods.insert(frame.method);
-        }
+        let is_old = *old.entry(frame.method).or_insert_with(|| {
+            let is_old = agent.jvmti.is_obsolete(frame.method);
+            if is_old && first.len() < NAMED {
+                first.push(frame.method);
+            }
+            is_old
+        });
+        frames += usize::from(is_old);
     }
     let debugged = !stopped.may_stop;
     drop(stopped);
-    Before { obsolete: methods, longest: begin.elapsed(), debugged }
+    let longest = begin.elapsed();
+    let obsolete = old.into_iter().filter_map(|(method, is_old)| is_old.then_some(method)).collect();
+    Before { obsolete, frames, names: first.into_iter().filter_map(|method| name(agent, method)).collect(), longest, debugged }
 }
 
 /// What is still active when counting is off and every class is as it was.

@@ -27,6 +27,28 @@ use crate::{Agent, contained, faults, memory, message, refusals, say};
 use jni_sys::JavaVM;
 use request::{Command, Reply, Request};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
+
+/// Commands come on the thread that the JVM has for them, and on any that asks the JVM itself (`JVMTI.agent_load` is an operation of
+/// its management, too): one is done after the other. Not for ever: the thread that does one may be stopped by a debugger, or ask a
+/// class loader that waits for another's command.
+static ONE: Mutex<()> = Mutex::new(());
+const PATIENCE: Duration = Duration::from_secs(60);
+const BETWEEN: Duration = Duration::from_millis(10);
+
+/// This command's turn; `None`: it does not come.
+fn turn() -> Option<MutexGuard<'static, ()>> {
+    let begin = Instant::now();
+    loop {
+        match ONE.try_lock() {
+            Ok(turn) => return Some(turn),
+            Err(TryLockError::Poisoned(turn)) => return Some(turn.into_inner()),
+            Err(TryLockError::WouldBlock) if begin.elapsed() > PATIENCE => return None,
+            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN),
+        }
+    }
+}
 
 /// Does what `text` asks. Answers whether it was done.
 ///
@@ -35,6 +57,12 @@ use std::path::Path;
 pub unsafe fn command(vm: *mut JavaVM, text: &str) -> bool {
     let Request { command, reply: to } = Request::parse(text);
     let mut reply = Reply::default();
+    let Some(_turn) = turn() else {
+        let error = "another command has been under way in this JVM for a minute; try again when it is done";
+        reply.put("error", error);
+        answer(to.as_deref(), &reply, Err(error));
+        return false;
+    };
     let quiet = to.is_some() || Agent::get().is_some_and(|agent| agent.is_attached());
     if quiet {
         notices::begin();
@@ -47,29 +75,32 @@ pub unsafe fn command(vm: *mut JavaVM, text: &str) -> bool {
     if memory::is_short() {
         message(memory::NONE);
     }
-    for notice in notices::take() {
+    let attached = Agent::get().filter(|agent| agent.is_attached());
+    for notice in attached.as_ref().map_or_else(notices::take, |agent| notices::tell(agent)) {
         reply.put("notice", notice);
     }
     if let Err(error) = &done {
         reply.put("error", error);
     }
-    if !Agent::get().is_some_and(|agent| agent.is_attached()) {
+    if attached.is_none() {
         notices::end();
     }
-    match (to, &done) {
-        (Some(path), _) => {
-            if let Err(error) = contained(|| reply.write(&path).map_err(|e| e.to_string())) {
-                message(&format!("the answer cannot be written to {}: {error}", path.display()));
-                if let Err(error) = &done {
-                    say(error);
-                }
-            }
-        }
-        (None, Err(error)) => say(error),
-        (None, Ok(())) => {}
-    }
+    answer(to.as_deref(), &reply, done.as_ref().copied().map_err(String::as_str));
     faults::answered();
     done.is_ok()
+}
+
+/// Passes the answer on, where one is wanted; otherwise says what could not be done.
+fn answer(to: Option<&Path>, reply: &Reply, done: Result<(), &str>) {
+    let written = to.map(|path| (path, contained(|| reply.write(path).map_err(|e| e.to_string()))));
+    match written {
+        Some((_, Ok(()))) => return,
+        Some((path, Err(error))) => message(&format!("the answer cannot be written to {}: {error}", path.display())),
+        None => {}
+    }
+    if let Err(error) = done {
+        say(error);
+    }
 }
 
 /// # Safety

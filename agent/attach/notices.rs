@@ -1,11 +1,14 @@
 //! What the agent has to say while it is in a JVM that it was attached to: that JVM's standard error is not ours. It is kept for
 //! the answer to the next command, and for the profile.
 
-use crate::lock;
+use crate::{Agent, lock};
+use cprof_profile::recording::Log;
+use cprof_profile::recording::log::Entry;
 use std::sync::Mutex;
 
 /// More than this, and something says the same over and over.
 const MOST: usize = 64;
+const MORE: &str = "there was more to say, which was not kept";
 
 /// `None`: messages go to stderr.
 static KEPT: Mutex<Option<Vec<String>>> = Mutex::new(None);
@@ -24,8 +27,10 @@ pub fn end() {
 pub fn keep(text: &str) -> bool {
     match &mut *lock(&KEPT) {
         Some(kept) => {
-            if kept.len() < MOST {
-                kept.push(text.to_owned());
+            match kept.len() {
+                0..MOST => kept.push(text.to_owned()),
+                MOST => kept.push(MORE.to_owned()),
+                _ => {}
             }
             true
         }
@@ -36,4 +41,16 @@ pub fn keep(text: &str) -> bool {
 /// What was kept since the last time.
 pub fn take() -> Vec<String> {
     lock(&KEPT).as_mut().map(std::mem::take).unwrap_or_default()
+}
+
+/// As [`take`], and has it in the recording's profile.
+pub fn tell(agent: &Agent) -> Vec<String> {
+    let notices = take();
+    if !notices.is_empty() {
+        let records = agent.log.records();
+        let known = Log::read(&records).warnings;
+        let new = notices.iter().filter(|notice| !known.contains(&notice.as_str()));
+        new.for_each(|notice| agent.log.append(&Entry::Warning(notice)));
+    }
+    notices
 }

@@ -54,9 +54,10 @@ pub fn answer(woven: Option<Vec<u8>>, bytes: &[u8]) -> Option<Vec<u8>> {
 /// it verifies (HotSpot 17 to 25, jvmtiRedefineClasses.cpp, `load_new_class_versions`). Other agents that look at the class see one
 /// flag changed that says nothing of how it runs.
 pub fn look_at(jvmti: Jvmti, class: jclass) -> Result<(), Error> {
-    LOOKS.set(true);
+    // The VM may link the class for it, and tell of others that it links, which are looked at in turn.
+    let outer = LOOKS.replace(true);
     let refused = jvmti.retransform(&[class]);
-    LOOKS.set(false);
+    LOOKS.set(outer);
     // Ok: the hook had other code for it.
     refused.or_else(|error| if error.is_modifiers_changed() { Ok(()) } else { Err(error) })
 }

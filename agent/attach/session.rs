@@ -138,7 +138,7 @@ pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result
         let undone = leave(agent, jni, &mut Reply::default());
         return Err(undone.err().map_or(error.clone(), |second| format!("{error}; {second}")));
     }
-    if let Err(error) = contained(|| describe_coverage(&agent, jni, reply)) {
+    if let Err(error) = contained(|| describe_coverage(&agent, reply)) {
         message(&error);
     }
     reply.put("total_ms", begin.elapsed().as_millis());
@@ -273,6 +273,14 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         if before.debugged {
             message(BREAKPOINTS);
         }
+        if before.frames > 0 {
+            agent.log.append(&Entry::Warning(&format!(
+                "{} frames were active when cprof came: they are not counted, and what they call has no caller; among them {}",
+                before.frames,
+                before.names.join(", ")
+            )));
+        }
+        reply.put("active_frames", before.frames);
         classes.each(|class| attached.clear_intrinsics(agent, class));
     }
     switch(agent, jni, true)?;
@@ -344,18 +352,10 @@ pub(super) fn switch(agent: &Agent, jni: Jni, on: bool) -> Result<(), String> {
     runtime_classes::install(agent.jvmti, jni, &classes).map(|_| ())
 }
 
-fn describe_coverage(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
+fn describe_coverage(agent: &Agent, reply: &mut Reply) -> Result<(), String> {
     faults::pass("describe");
-    let (active, names) = frames::active_before(agent, jni);
-    if active > 0 {
-        agent.log.append(&Entry::Warning(&format!(
-            "{active} frames were active when cprof came: they are not counted, and what they call has no caller; among them {}",
-            names.join(", ")
-        )));
-    }
     let (classes, methods) = agent.classes.covered();
     reply.put("covered_classes", classes).put("covered_methods", methods);
-    reply.put("active_frames", active);
     let records = agent.log.records();
     let left_out: usize = Log::read(&records).classes.iter().map(|class| class.skipped.len()).sum();
     reply.put("methods_not_covered", left_out);
@@ -381,8 +381,7 @@ pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -
         let usual = usual().display().to_string();
         return Err(format!("this JVM is about to end, and has written {usual}; if not, its standard error says why"));
     }
-    for notice in notices::take() {
-        agent.log.append(&Entry::Warning(&notice));
+    for notice in notices::tell(&agent) {
         reply.put("notice", notice);
     }
     let path = out.map_or_else(usual, PathBuf::from);

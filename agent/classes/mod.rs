@@ -330,19 +330,31 @@ impl Classes {
         };
         let fixed = if self.deterministic { seeds::fix(&class) } else { None };
         let class = fixed.as_deref().and_then(|fixed| ClassFile::parse(fixed).ok()).unwrap_or(class);
+        match self.comes(jni, &class, coming.changed()) {
+            Comes::Clean => self.weave_program(jni, loader, class, fixed.as_deref(), coming),
+            Comes::AsMade(original) => {
+                let Ok(class) = ClassFile::parse(&original) else { return (None, None) };
+                let (woven, entry) = self.weave_program(jni, loader, class, None, coming);
+                // What is not woven is not to run what an earlier recording has woven either.
+                (Some(woven.unwrap_or(original)), entry)
+            }
+            Comes::Changed => (None, None),
+        }
+    }
+
+    /// As [`Classes::weave`], a class as the program has it. `fixed`: its bytes, if they are not the VM's.
+    fn weave_program(
+        &self,
+        jni: Option<Jni>,
+        loader: jobject,
+        class: ClassFile<'_>,
+        fixed: Option<&[u8]>,
+        coming: Coming,
+    ) -> (Option<Vec<u8>>, Option<EntryId>) {
         let name = class.name_str();
         if !self.may_weave(&name) {
             return (None, None);
         }
-        let comes = self.comes(jni, &class, coming.changed());
-        let class = match &comes {
-            Comes::Clean => class,
-            Comes::AsMade(original) => match ClassFile::parse(original) {
-                Ok(original) => original,
-                Err(_) => return (None, None),
-            },
-            Comes::Changed => return (None, None),
-        };
         let (object, (tag, loader)) = (loader, self.loaders.tag_and_name(self.jvmti, jni, loader));
         if let (Some(sight), Some(jni)) = (&self.sight, jni)
             && tag != 0
@@ -385,7 +397,7 @@ impl Classes {
         // What has no seed any more is to have none where it is not woven either. (In a running JVM only what is woven is changed
         // back.)
         let changed = changed(woven, class.bytes.len());
-        (changed.or(fixed.filter(|_| self.sight.is_none())), Some(entry))
+        (changed.or_else(|| fixed.filter(|_| self.sight.is_none()).map(<[u8]>::to_vec)), Some(entry))
     }
 
     /// Whether a class may be woven now.

@@ -46,6 +46,8 @@ fn key(class: &ClassFile, hidden: bool, numbers: bool) -> Key {
         }
     }
     rest.hash(&mut hasher);
+    // What the log says of one does not hold for the other.
+    hidden.hash(&mut hasher);
     (stable.into(), hasher.finish())
 }
 

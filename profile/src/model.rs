@@ -120,6 +120,18 @@ impl Profile {
         others.iter().all(|other| other.facts.counted() == counted).then_some(counted)
     }
 
+    /// How contexts were folded, as options: `depth=`, `recursion=fold`. Its runs, if there are several, are alike in that.
+    pub fn bounds(&self) -> Vec<String> {
+        let run = self.runs.first().map_or(&self.run, |run| &run.facts);
+        let bounds = |option: &&str| option.starts_with("depth=") || *option == "recursion=fold";
+        let mut bounds: Vec<String> = run.options.split(',').filter(bounds).map(str::to_owned).collect();
+        if self.run.bounded && bounds.is_empty() {
+            bounds.push("depth= or recursion=fold".to_owned());
+        }
+        bounds.sort_unstable();
+        bounds
+    }
+
     /// [`RunFacts::fixed_cache`] of its runs, if that is the same for all.
     pub fn fixed_cache(&self) -> Option<CacheSpec> {
         let Some((first, others)) = self.runs.split_first() else { return self.run.fixed_cache() };

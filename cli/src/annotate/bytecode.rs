@@ -75,7 +75,7 @@ pub fn describe(outcome: &Outcome) -> String {
         }
         Way::Thrown => "left the method by an exception".to_owned(),
         Way::Caught => "threw to a handler of the method".to_owned(),
-        Way::Active => "not returned from when the profile was taken".to_owned(),
+        Way::Active => "not returned from when the profile was taken, or counting was paused".to_owned(),
         Way::Resumed => "counting resumed behind it".to_owned(),
     }
 }

@@ -110,6 +110,7 @@ impl<'a> Report<'a> {
         let shown = if top == 0 { moved } else { top.min(moved) };
         let last = if self.by == By::Method { "method" } else { "context" };
         let mut table = Table::new(&["change", "", "before", "after", "with callees", last]);
+        let callers = self.callers();
         for row in &self.rows[..shown] {
             let relative = match row.fate {
                 Fate::New => "new".to_owned(),
@@ -117,7 +118,7 @@ impl<'a> Report<'a> {
                 Fate::Changed | Fate::Same => relative(row.before.own, row.after.own),
             };
             let numbers = [signed(row.change()), relative, thousands(row.before.own), thousands(row.after.own)];
-            table.row([&numbers[..], &[signed(row.total_change()), self.label(row)]].concat());
+            table.row([&numbers[..], &[signed(row.total_change()), self.label(row, &callers)]].concat());
         }
         if shown > 0 {
             writeln!(out, "{}", style.dim(&format!("by {name}, without callees")))?;
@@ -135,7 +136,17 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    fn label(&self, row: &Row) -> String {
+    /// How many callers each context has.
+    fn callers(&self) -> Vec<usize> {
+        let mut callers: Vec<usize> = Vec::new();
+        for context in &self.comparison.contexts.list {
+            // Callers come first.
+            callers.push(if context.parent == 0 { 0 } else { callers[context.parent as usize] + 1 });
+        }
+        callers
+    }
+
+    fn label(&self, row: &Row, callers: &[usize]) -> String {
         let contexts = &self.comparison.contexts.list;
         let name = |what: What| match what {
             What::Method(m) => readable(self.comparison.symbol(m)),
@@ -149,16 +160,13 @@ impl<'a> Report<'a> {
         if let Some(bci) = context.site.checked_sub(1) {
             label.push_str(&format!("  from bytecode {bci}"));
         }
-        let (mut at, mut callers) = (context.parent, 0);
-        while at != 0 {
-            if callers < CALLERS {
-                label.push_str(&format!(" < {}", name(contexts[at as usize].what)));
-            }
-            callers += 1;
+        let mut at = context.parent;
+        for _ in 0..CALLERS.min(callers[row.at as usize]) {
+            label.push_str(&format!(" < {}", name(contexts[at as usize].what)));
             at = contexts[at as usize].parent;
         }
-        if callers > CALLERS {
-            label.push_str(&format!(" … {} more", callers - CALLERS));
+        if let more @ 1.. = callers[row.at as usize].saturating_sub(CALLERS) {
+            label.push_str(&format!(" … {more} more"));
         }
         label
     }

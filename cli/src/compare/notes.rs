@@ -140,10 +140,15 @@ pub fn recorded_differently(before: &View, after: &View) -> Vec<String> {
         });
         notes.push(format!("what was counted differs: {first} in {}, {second} in {}", before.file, after.file));
     }
-    if runs[0].bounded != runs[1].bounded {
-        notes.push(
-            "depth= or recursion=fold was in force in one of the runs only: contexts differ for that reason, too".to_owned(),
-        );
+    let [first, second] = [&before.profile, &after.profile].map(|profile| match profile.bounds() {
+        bounds if bounds.is_empty() => "in full".to_owned(),
+        bounds => bounds.join(", "),
+    });
+    if first != second {
+        notes.push(format!(
+            "contexts were kept in different ways and differ for that reason, too: {first} in {}, {second} in {}",
+            before.file, after.file
+        ));
     }
     if runs[0].jvm_version != runs[1].jvm_version {
         notes.push(format!("the JVMs differ: {} and {}", runs[0].jvm_version, runs[1].jvm_version));

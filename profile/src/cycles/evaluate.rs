@@ -249,13 +249,15 @@ impl Work<'_> {
         let (words, return_opcode) = (rule.words, rule.return_opcode());
         let parent = profile.nodes.parent[node] as usize;
         let caller = profile.nodes.method[parent];
-        // A thread's first method returns to no method.
         let returns = if caller == special::ROOT { 0 } else { own.returns };
         let (entry_misses, return_misses) = match outcomes {
             Outcomes::AllHit => (0, 0),
             Outcomes::AllMiss => (calls, returns),
             Outcomes::Simulated(at) => (profile.misses[at].entry.get(node), profile.misses[at].returns.get(node)),
         };
+        // A thread's first method returns to no method, but where recursion is folded it may have called itself, and how often is not
+        // known: only what missed certainly was such a return.
+        let returns = returns.max(return_misses);
         // Where the caller was folded away, its size is not known; the callee's own stands in.
         let caller_words = self.rules.get(caller as usize).and_then(Option::as_ref).map_or(words, |r| r.words);
         let (mut cycles, mut estimated) = (own.cycles, own.estimated);
@@ -265,7 +267,7 @@ impl Work<'_> {
             cycles = cycles.saturating_sub(own.exceptions);
             estimated = estimated.saturating_sub(own.estimated_exceptions);
         }
-        if return_misses > 0 && caller != special::ROOT {
+        if return_misses > 0 {
             let missed = return_misses.saturating_mul(self.prices.leave(return_opcode, Some(caller_words))?);
             let hit = return_misses.saturating_mul(self.prices.leave(return_opcode, None)?);
             self.enter(node, Reason::ReturnMisses, hit, missed);
@@ -339,8 +341,9 @@ impl Work<'_> {
             let gone = &gone[..gone.partition_point(|d| d.node == caller)];
             let mut kinds: Kinds = [0; InvokeKind::ALL.len()];
             let mut executions = Vec::with_capacity(mixed.sites.len());
+            let executions_of = rule.executions(&profile.methods[method as usize], self.rows.of(node), gone);
             for (bci, kind) in &mixed.sites {
-                let executed = rule.executions(&profile.methods[method as usize], self.rows.of(node), gone, *bci);
+                let executed = executions_of(*bci);
                 executions.push(executed);
                 kinds[*kind as usize] = kinds[*kind as usize].saturating_add(executed);
             }
@@ -436,6 +439,7 @@ impl Work<'_> {
             let method = profile.nodes.method[node];
             let Some(rule) = &self.rules[method as usize] else { continue };
             let gone = &profile.departures[departures.of(node)];
+            let executions_of = rule.executions(&profile.methods[method as usize], self.rows.of(node), gone);
             for call in calls {
                 // Where sites are merged, there may be several, and of several kinds: at those that only reach native methods,
                 // each execution was such a call. The rest is the first of the others'.
@@ -451,7 +455,7 @@ impl Work<'_> {
                     let Some(kind) = self.sites.kind_at(method, site.bci) else { continue };
                     let calls = match at + 1 == sites.len() || site.dynamic {
                         true => left,
-                        false => left.min(rule.executions(&profile.methods[method as usize], self.rows.of(node), gone, site.bci)),
+                        false => left.min(executions_of(site.bci)),
                     };
                     left -= calls;
                     cycles = cycles.saturating_add(self.prices.calls(kind, calls, 0, 0)?);

@@ -172,13 +172,20 @@ impl Rule {
         }
     }
 
-    /// How often a bytecode was executed.
-    pub(super) fn executions(&self, method: &Method, counters: &[u64], departures: &[Departure], bci: u32) -> u64 {
-        let Some(block) = method.flow.block_at(bci) else { return 0 };
+    /// How often bytecodes were executed, by bytecode index.
+    pub(super) fn executions<'m>(
+        &self,
+        method: &'m Method,
+        counters: &[u64],
+        departures: &'m [Departure],
+    ) -> impl Fn(u32) -> u64 + use<'m> {
         let mut left = Vec::new();
         method.left(departures, &mut left);
-        let entered = self.recovery.blocks(&method.flow, counters, &left)[block];
-        method.executions(block, bci, entered, departures).max(0) as u64
+        let entered = self.recovery.blocks(&method.flow, counters, &left);
+        move |bci| match method.flow.block_at(bci) {
+            Some(block) => method.executions(block, bci, entered[block], departures).max(0) as u64,
+            None => 0,
+        }
     }
 
     /// The return instruction, for what a missed return costs.

@@ -1,12 +1,14 @@
 //! Classes, methods and native methods of several profiles, each once.
 
+use super::contexts::Contexts;
+use super::executed::{Executed, Sums};
 use crate::code::CodeError;
 use crate::measure::Rule;
-use crate::model::{Class, Method, Native, NativeSite, Nodes, Profile};
+use crate::model::{Class, Method, Native, NativeSite, Profile};
 use crate::names::stable;
 use crate::target::Bytecodes;
 use cprof_instrument::classfile::ClassFile;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
@@ -31,8 +33,6 @@ struct Site {
     native: u32,
     /// A Java method may be selected instead.
     dynamic: bool,
-    /// Every run that has the calling method knows it.
-    everywhere: bool,
 }
 
 /// What makes classes the same. The JVM's running number in a hidden class's name is another in every run.
@@ -42,24 +42,24 @@ fn identity(class: &Class) -> (std::borrow::Cow<'_, str>, &str, bool, &[u8]) {
 }
 
 impl Classes {
-    /// Takes over a profile's, whose class files it takes away; answers each of its methods' number in the merged profile.
+    /// Takes over a profile's, whose class files it takes away; answers each of its methods' number in the merged profile. `contexts`:
+    /// those of the profiles before.
     ///
     /// # Errors
     /// A class that is new and of which no report could be made.
-    pub(super) fn add(&mut self, profile: &mut Profile) -> Result<Vec<u32>, CodeError> {
+    pub(super) fn add(&mut self, profile: &mut Profile, contexts: &Contexts) -> Result<Vec<u32>, CodeError> {
         let natives: Vec<u32> = profile.natives.iter().map(|native| self.native(native)).collect();
         let classes: Vec<u32> = profile.classes.iter_mut().map(|class| self.class(class)).collect();
+        let class_of = |m: usize| classes[profile.methods[m].class as usize];
+        let executed = self.executed_where_sites_differ(profile, contexts, &class_of);
         let mut numbers = vec![0; profile.methods.len()];
         let mut order: Vec<usize> = (0..profile.methods.len()).collect();
         order.sort_by_key(|&m| profile.methods[m].class);
         for same in order.chunk_by(|&a, &b| profile.methods[a].class == profile.methods[b].class) {
-            let class = classes[profile.methods[same[0]].class as usize];
+            let class = class_of(same[0]);
             let mut new = Vec::new();
             for &m in same {
-                let first = profile.native_sites.partition_point(|s| (s.method as usize) < m);
-                let sites = &profile.native_sites[first..];
-                let sites = &sites[..sites.partition_point(|s| s.method as usize == m)];
-                let (number, is_new) = self.method(class, &profile.methods[m], sites, &natives);
+                let (number, is_new) = self.method(class, profile, m as u32, &natives, &executed);
                 numbers[m] = number;
                 if is_new {
                     new.push(number);
@@ -68,6 +68,40 @@ impl Classes {
             self.check(class, &new)?;
         }
         Ok(numbers)
+    }
+
+    /// What the profile, and the profiles before, have executed in methods that are the same but for call sites of native methods.
+    fn executed_where_sites_differ(&self, profile: &Profile, contexts: &Contexts, class_of: &dyn Fn(usize) -> u32) -> Executed {
+        let (mut here, mut before) = (FxHashSet::default(), FxHashSet::default());
+        for (m, method) in profile.methods.iter().enumerate() {
+            for known in self.alike(class_of(m), method) {
+                let sites = profile.native_sites_of(m as u32).iter().map(|s| s.bci);
+                if !sites.eq(self.sites_of(known).map(|(bci, _)| bci)) {
+                    here.insert(m as u32);
+                    before.insert(known);
+                }
+            }
+        }
+        if here.is_empty() {
+            Executed::default()
+        } else {
+            Executed { here: Sums::of(profile, &here), before: contexts.sums(&before) }
+        }
+    }
+
+    /// The methods that are the same as one, but for what they call.
+    fn alike(&self, class: u32, method: &Method) -> impl Iterator<Item = u32> {
+        let same = |known: &u32| {
+            let other = &self.methods[*known as usize];
+            (&other.name, &other.descriptor, other.access, other.level, &other.flow)
+                == (&method.name, &method.descriptor, method.access, method.level, &method.flow)
+        };
+        self.by_place.get(&(class, method.index)).into_iter().flatten().copied().filter(same)
+    }
+
+    /// Bytecode indices of a method's call sites of native methods, rising.
+    fn sites_of(&self, method: u32) -> impl Iterator<Item = (u32, Site)> {
+        self.native_sites.range((method, 0)..=(method, u32::MAX)).map(|(&(_, bci), &site)| (bci, site))
     }
 
     fn native(&mut self, native: &Native) -> u32 {
@@ -98,59 +132,40 @@ impl Classes {
         number
     }
 
-    /// The number of a method of a class, and whether it is new.
-    fn method(&mut self, class: u32, method: &Method, sites: &[NativeSite], natives: &[u32]) -> (u32, bool) {
-        let site = |s: &NativeSite| (s.bci, (natives[s.native as usize], s.dynamic));
-        let candidates = self.by_place.entry((class, method.index)).or_default();
-        // A run that did not load a native method's class does not know the call site, and one that did not load a class that
-        // overrides it does not know that. Where two runs contradict each other, the methods stay apart.
-        let agrees = |known: u32| {
-            let mut sites = sites.iter().map(site);
-            sites.all(|(bci, called)| self.native_sites.get(&(known, bci)).is_none_or(|other| other.native == called.0))
+    /// The number of a profile's method in a class, and whether it is new.
+    ///
+    /// A run that did not load a native method's class does not know the call site, and one that did not load a class that overrides
+    /// it does not know that. But one that executed the site without knowing it has called a Java method there, on another JDK
+    /// say: then the methods stay apart, as do those whose sites call different ones.
+    fn method(&mut self, class: u32, profile: &Profile, m: u32, natives: &[u32], executed: &Executed) -> (u32, bool) {
+        let method = &profile.methods[m as usize];
+        let sites = profile.native_sites_of(m);
+        let agrees = |&known: &u32| {
+            let known_here = |bci: u32| sites.iter().find(|s| s.bci == bci);
+            let theirs = self.sites_of(known).all(|(bci, site)| match known_here(bci) {
+                Some(ours) => natives[ours.native as usize] == site.native,
+                None => !executed.here.has(m, method, bci),
+            });
+            let known_there = |bci: u32| self.native_sites.contains_key(&(known, bci));
+            theirs && sites.iter().all(|ours| known_there(ours.bci) || !executed.before.has(known, method, ours.bci))
         };
-        let same = candidates.iter().copied().find(|&known| {
-            let other = &self.methods[known as usize];
-            (&other.name, &other.descriptor, other.access, other.level, &other.flow)
-                == (&method.name, &method.descriptor, method.access, method.level, &method.flow)
-                && agrees(known)
-        });
+        let same = self.alike(class, method).find(agrees);
         let number = same.unwrap_or(self.methods.len() as u32);
         if same.is_none() {
-            candidates.push(number);
+            self.by_place.entry((class, method.index)).or_default().push(number);
             self.methods.push(Method { class, ..method.clone() });
         }
-        for (&(_, bci), known) in self.native_sites.range_mut((number, 0)..=(number, u32::MAX)) {
-            known.everywhere &= sites.iter().any(|s| s.bci == bci);
-        }
-        for (bci, (native, dynamic)) in sites.iter().map(site) {
-            let new = Site { native, dynamic, everywhere: same.is_none() };
+        for &NativeSite { bci, native, dynamic, .. } in sites {
+            let new = Site { native: natives[native as usize], dynamic };
             self.native_sites.entry((number, bci)).or_insert(new).dynamic |= dynamic;
         }
         (number, same.is_none())
     }
 
-    /// The call sites of native methods in contexts of all runs. A method that is native on one JDK may be Java on another: a run
-    /// that did not know such a site, and has calls of a Java method so named in that class below the caller, has called that.
-    pub(super) fn native_sites(&self, nodes: &Nodes) -> Vec<NativeSite> {
-        let mut sites: Vec<NativeSite> = Vec::with_capacity(self.native_sites.len());
-        let mut doubtful: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
-        for (&(method, bci), &Site { native, dynamic, everywhere }) in &self.native_sites {
-            if !everywhere && !dynamic {
-                doubtful.entry(method).or_default().push(sites.len());
-            }
-            sites.push(NativeSite { method, bci, native, dynamic });
-        }
-        for (&method, &parent) in nodes.method.iter().zip(&nodes.parent) {
-            let Some(of_caller) = doubtful.get(&nodes.method[parent as usize]) else { continue };
-            let Some(called) = self.methods.get(method as usize) else { continue };
-            for &at in of_caller {
-                let native = &self.natives[sites[at].native as usize];
-                let class = &self.classes[called.class as usize].name;
-                sites[at].dynamic |=
-                    (&native.name, &native.descriptor, &native.class) == (&called.name, &called.descriptor, class);
-            }
-        }
-        sites
+    /// The call sites of native methods in contexts of all runs.
+    pub(super) fn native_sites(&self) -> Vec<NativeSite> {
+        let sites = self.native_sites.iter();
+        sites.map(|(&(method, bci), &Site { native, dynamic })| NativeSite { method, bci, native, dynamic }).collect()
     }
 
     /// Whether reports can be made of methods of a class.

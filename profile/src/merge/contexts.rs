@@ -1,10 +1,11 @@
 //! Trees grown together.
 
+use super::executed::Sums;
 use crate::amounts::Amounts;
 use crate::cache::CacheSpec;
 use crate::model::{Counters, Departure, DepartureKind, Method, Misses, Nodes, Profile, Thread, special};
 use crate::siblings::{Place, Siblings};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Contexts in the order in which they were first met, callers before callees.
 #[derive(Debug)]
@@ -116,6 +117,18 @@ impl Contexts {
             *sum = sum.checked_add(d.count).ok_or("more departures than 63 bits can count")?;
         }
         Ok(())
+    }
+
+    /// What was counted in some methods so far.
+    pub(super) fn sums(&self, methods: &FxHashSet<u32>) -> Sums {
+        let mut sums = Sums::default();
+        for (node, method) in self.method.iter().enumerate().filter(|(_, method)| methods.contains(method)) {
+            sums.add(*method, (self.starts[node]..self.starts[node + 1]).map(|at| self.counters.get(at)));
+        }
+        for (&(node, bci, kind), &count) in &self.departures {
+            sums.leave(self.method[node as usize], Departure { node, bci, kind, count });
+        }
+        sums
     }
 
     /// The root of the tree for a thread: trees are one when reports show their threads under one label.

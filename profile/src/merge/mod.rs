@@ -8,6 +8,7 @@
 
 mod classes;
 mod contexts;
+mod executed;
 mod facts;
 
 use crate::cache::CacheSpec;
@@ -41,7 +42,7 @@ pub enum MergeError {
         /// The one it does not go with.
         first: String,
         /// Which way.
-        how: &'static str,
+        how: String,
     },
     /// Counts, contexts or methods are more than the file format can hold.
     #[error("with {file} the merged profile has {what}. Merge fewer profiles at a time")]
@@ -89,7 +90,8 @@ pub struct Merger {
 struct First {
     file: String,
     sites: bool,
-    bounded: bool,
+    /// [`Profile::bounds`].
+    bounds: Vec<String>,
 }
 
 impl Merger {
@@ -103,7 +105,7 @@ impl Merger {
         let damaged = |reason| MergeError::Damaged { file: file.to_owned(), reason };
         let too_large = |what| MergeError::TooLarge { file: file.to_owned(), what };
         check_departures(&profile).map_err(damaged)?;
-        let methods = self.classes.add(&mut profile).map_err(damaged)?;
+        let methods = self.classes.add(&mut profile, &self.contexts).map_err(damaged)?;
         self.contexts.add(&profile, &methods, &self.caches).map_err(too_large)?;
         self.gaps.extend(std::mem::take(&mut profile.gaps).into_iter().map(|g| (g.class, g.method, g.reason)));
         for warning in std::mem::take(&mut profile.warnings) {
@@ -128,16 +130,20 @@ impl Merger {
 
     fn check_alike(&mut self, profile: &Profile, file: &str) -> Result<(), MergeError> {
         let run = &profile.run;
-        let first = self.first.get_or_insert_with(|| First { file: file.to_owned(), sites: run.sites, bounded: run.bounded });
-        let unlike = |this: bool, how| {
+        let bounds = profile.bounds();
+        let new = || First { file: file.to_owned(), sites: run.sites, bounds: bounds.clone() };
+        let first = self.first.get_or_insert_with(new);
+        let unlike = |this: bool, how: String| {
             let (file, first) = if this { (file, &*first.file) } else { (&*first.file, file) };
             Err(MergeError::Unlike { file: file.to_owned(), first: first.to_owned(), how })
         };
         if run.sites != first.sites {
-            return unlike(run.sites, "with call sites (sites=on)");
+            return unlike(run.sites, "with call sites (sites=on)".to_owned());
         }
-        if run.bounded != first.bounded {
-            return unlike(run.bounded, "with contexts folded (depth= or recursion=fold)");
+        if bounds != first.bounds {
+            let this = !bounds.is_empty();
+            let bounds = if this { bounds } else { first.bounds.clone() };
+            return unlike(this, format!("with contexts folded ({})", bounds.join(", ")));
         }
         Ok(())
     }
@@ -209,7 +215,7 @@ impl Merger {
         let mut simulated: Vec<_> = caches.into_iter().zip(columns.misses).collect();
         simulated.sort_by_cached_key(|(cache, _)| order.iter().position(|name| *name == cache.to_string()));
         let (caches, misses) = simulated.into_iter().unzip();
-        let native_sites = classes.native_sites(&columns.nodes);
+        let native_sites = classes.native_sites();
         let profile = Profile {
             run,
             runs,

@@ -138,12 +138,13 @@ struct Assembly<'l, 'a> {
 }
 
 impl<'a> Assembly<'_, 'a> {
-    /// Takes over the nodes, but for what ran outside the root= methods. In place, as there may be millions: a node moves towards
+    /// Takes over the nodes, but for what ran outside the root= methods, or only while counting was paused. In place, as there may be millions: a node moves towards
     /// the beginning, or stays.
     fn nodes(&mut self, capture: &mut Capture) {
         const OUTSIDE: u32 = u32::MAX;
         const MISFIT: u32 = u32::MAX - 1;
         let count = capture.nodes();
+        let used = capture.less_pauses.then(|| capture.used());
         // By the old one. Callers come before what they call, so that nobody misses the reference whose place it takes.
         let mut new_index = std::mem::take(&mut capture.reference);
         let mut bytes = std::mem::take(&mut capture.rows.bytes);
@@ -160,6 +161,7 @@ impl<'a> Assembly<'_, 'a> {
             let (method, parent) = match capture.what[old] {
                 kind::ROOT => (special::ROOT, kept as u32),
                 kind::OUTSIDE => continue,
+                _ if used.as_ref().is_some_and(|used| !used[old]) => continue,
                 what => {
                     let parent = new_index[capture.parent[old] as usize];
                     if parent == OUTSIDE {

@@ -30,6 +30,8 @@ pub struct Capture {
     /// Bits of `abi::flags`.
     pub(super) flags: u32,
     pub(super) depth: u32,
+    /// What was counted during pauses is taken out: there may be contexts of which nothing is left.
+    pub(super) less_pauses: bool,
     /// Reference of each node in the arena.
     pub(super) reference: Vec<u32>,
     /// Method id, or `abi::kind` ROOT, OVERFLOW, OUTSIDE.

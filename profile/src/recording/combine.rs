@@ -20,6 +20,21 @@ impl Capture {
         }
         self.rows.bytes = counters.bytes();
         self.settle();
+        self.less_pauses = true;
+    }
+
+    /// Which nodes have counted anything, they or what they called.
+    pub(super) fn used(&self) -> Vec<bool> {
+        let mut rows = Reading::new(self);
+        let missed = |node: usize| self.misses.iter().any(|m| m.entry.get(node) != 0 || m.returns.get(node) != 0);
+        let mut used: Vec<bool> = (0..self.nodes()).map(|node| rows.next().iter().any(|&n| n != 0) || missed(node)).collect();
+        for (node, ..) in &self.departures {
+            used[*node as usize] = true;
+        }
+        for node in (0..used.len()).rev() {
+            used[self.parent[node] as usize] |= used[node];
+        }
+        used
     }
 
     fn add(&mut self, counters: &mut Unpacked, other: &Capture, sign: i64) {

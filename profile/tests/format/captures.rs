@@ -274,12 +274,14 @@ fn a_pause_is_taken_away_to_the_bytecode() {
     // While paused: a returns from its call, is called ten times more, and stands at its last bytecode.
     r.arena.add(a, false, 0, 10);
     let b = r.arena.node(tree, a, ids[1], 0, &[7]);
+    r.arena.node(tree, b, ids[2], 0, &[5]);
     let later = capture(&r.arena.bytes(), &[stack(tree, &[(ids[0], 3)])]).unwrap();
     r.arena.add(a, false, 0, 2);
     r.arena.add(b, false, 0, 1);
     let mut end = capture(&r.arena.bytes(), &[]).unwrap();
     end.combine(&[(&later, false), (&earlier, true)]);
     let profile = assemble(end, &Log::read(&r.log), Default::default());
+    assert_eq!(profile.nodes.len(), 3, "what ran only meanwhile is in no profile");
     let measures = measure(&profile, &Bytecodes).unwrap();
     assert_eq!(measures.calls, [0, 3, 1]);
     // One call before the pause left one bytecode, after it none was left to execute; two whole calls.

@@ -95,6 +95,24 @@ fn misses() {
 }
 
 #[test]
+fn a_first_method_that_returned_to_itself_is_charged_for_what_missed() {
+    let mut profile = cprof_synthetic::demo().profile(&[]);
+    profile.run.bounded = true;
+    profile.caches = vec!["4k/16".parse().unwrap()];
+    let mut evaluated = |returns: u64| {
+        let returns = vec![0, returns, 0, 0, 0, 0];
+        profile.misses = vec![Misses { entry: vec![0; 6].into(), returns: returns.into() }];
+        on(&profile, &jop(), &options("4k/16")).unwrap()
+    };
+    let (none, two) = (evaluated(0), evaluated(2));
+    // As in `misses`: 3 cycles more than a return hides.
+    assert_eq!(cycles(&two)[1] - cycles(&none)[1], 2 * 3);
+    let node = two.nodes.get(1);
+    assert_eq!((node.return_misses, node.returns), (2, 2));
+    assert!(node.hit_rate().is_some_and(|rate| (0.0..1.0).contains(&rate)), "{node:?}");
+}
+
+#[test]
 fn counting_bytecodes_is_a_model_too() {
     let profile = cprof_synthetic::demo().profile(&[]);
     let measures = measure(&profile, &Bytecodes).unwrap();

@@ -237,6 +237,32 @@ fn caches_that_not_all_simulated_are_left_out_and_said_to_be() {
 }
 
 #[test]
+fn what_is_native_in_some_runs_only_is_told_for_these() {
+    let native = demo();
+    // There the call site's method is Java, and not counted.
+    let mut java = demo();
+    java.native_sites.clear();
+    java.natives.clear();
+    let calls = |profile: &Profile| {
+        let measures = measure(profile, &Bytecodes).unwrap();
+        native_calls(profile, &measures).unwrap().iter().map(|call| call.calls).sum::<u64>()
+    };
+    assert!(calls(&native) > 0);
+    for order in [[&native, &java, &native], [&java, &native, &native], [&native, &native, &java]] {
+        assert_eq!(calls(&merged(&order)), 2 * calls(&native));
+    }
+    // One that has not executed it may not know it.
+    let mut idle = java.clone();
+    let none = vec![0; counters(&idle).len()];
+    set_counters(&mut idle, none);
+    idle.departures.clear();
+    for order in [[&native, &idle], [&idle, &native]] {
+        let all = merged(&order);
+        assert_eq!((calls(&all), all.methods.len()), (calls(&native), native.methods.len()));
+    }
+}
+
+#[test]
 fn what_does_not_go_together_is_refused_by_name() {
     let one = demo();
     let mut sites = demo();
@@ -253,6 +279,14 @@ fn what_does_not_go_together_is_refused_by_name() {
     let mut bounded = demo();
     bounded.run.bounded = true;
     assert!(merge(&[&one, &bounded]).unwrap_err().to_string().starts_with("1.cprof was recorded with contexts folded"));
+    let [two, five] = ["out=a.cprof,depth=2", "depth=5"].map(|options| {
+        let mut profile = bounded.clone();
+        profile.run.options = options.to_owned();
+        profile
+    });
+    let error = merge(&[&two, &five]).unwrap_err().to_string();
+    assert!(error.starts_with("1.cprof was recorded with contexts folded (depth=5) and 0.cprof was not"), "{error}");
+    assert!(merge(&[&two, &two]).is_ok());
     assert_eq!(merged(&[&sites, &sites]).nodes.site.len(), one.nodes.len());
 }
 

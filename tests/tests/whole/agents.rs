@@ -261,6 +261,25 @@ fn code_that_was_kept_of_an_earlier_recording_is_not_counted_for_others() {
     }
 }
 
+/// Nor where its class is not woven by then.
+#[test]
+fn code_that_was_kept_of_an_earlier_recording_goes_where_nothing_is_woven() {
+    for bench in run::benches() {
+        let (mut running, keeps, out) = keeping(&bench, "kept-unwoven");
+        running.command(&format!("root=Serve.request,out={}", out.display()));
+        ["Serve", ""].iter().for_each(|what| running.java_agent(&keeps, what));
+        running.command("command=detach");
+        // The JVM gives it what it was last redefined with.
+        running.java_agent(&keeps, "Serve");
+        let again = running.command(&format!("include=NoSuchClass,out={}", out.display()));
+        assert_eq!(again.get("error"), None, "JDK {}: {again:?}", bench.jdk.feature);
+        running.ask("5 12");
+        running.command("command=detach");
+        assert!(Report::read(&out).tree.is_empty(), "JDK {}", bench.jdk.feature);
+        assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}
+
 /// Where the arena's best address is taken, it is elsewhere, and contexts and misses are the same.
 #[test]
 fn the_arena_may_be_anywhere() {

@@ -2,10 +2,10 @@
 //! the start.
 
 use cprof_tests::attach::{Answer, Running};
-use cprof_tests::run::{self, Bench, Report};
+use cprof_tests::run::{self, Bench, Ending, Report};
 use cprof_tests::tree::{Counts, Tree};
 use cprof_tests::{OrFail, build};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -561,5 +561,63 @@ fn a_system_loader_that_holds_its_lock_is_not_asked_while_threads_stand_still() 
             assert_eq!(Report::read(&out).tree.of_method("Slowly.requested(I)I").calls, 1, "JDK {}", bench.jdk.feature);
         }
         assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    }
+}
+
+/// Runs `Commands`, whose answers are in the directory.
+fn commands(bench: &Bench, what: &str) -> (Ending, PathBuf) {
+    let directory = build::fresh(&format!("commands-{what}-{}", bench.jdk.feature));
+    let mut java = bench.jdk.command("java");
+    java.args(["-cp", &build::with_api(&bench.jdk), "Commands", what]).args([&build::agent(), &directory]);
+    (run::end(java), directory)
+}
+
+/// HotSpot's attach listener is one thread, but its management hands commands over on any.
+#[test]
+fn of_two_that_attach_at_once_one_does() {
+    for bench in run::benches() {
+        for round in 0..3 {
+            let (ending, directory) = commands(&bench, "two");
+            let what = format!("JDK {}, round {round}: {ending:?}", bench.jdk.feature);
+            assert_eq!((ending.code, ending.stdout.as_str()), (0, "704982704\n"), "{what}");
+            let replies = ["two-0", "two-1", "detach"].map(|name| {
+                std::fs::read_to_string(directory.join(name).with_extension("reply"))
+                    .unwrap_or_else(|e| panic!("{name}: {e}; {what}"))
+            });
+            let refused = replies.iter().position(|reply| reply.contains("error: cprof is attached to this JVM already"));
+            let refused = refused.unwrap_or_else(|| panic!("{replies:?}, {what}"));
+            assert_eq!(replies.iter().filter(|reply| reply.contains("error: ")).count(), 1, "{replies:?}, {what}");
+            let profile = Report::read(&directory.join(format!("two-{}.cprof", 1 - refused)));
+            assert_eq!(profile.tree.of_method("Commands.step(I)I").calls, 100_000, "{what}");
+        }
+    }
+}
+
+#[test]
+fn what_an_attached_jvm_could_not_do_is_in_its_last_profile() {
+    for bench in run::benches() {
+        let (ending, directory) = commands(&bench, "told");
+        assert_eq!((ending.code, ending.stdout.as_str()), (0, "false\n"), "JDK {}: {ending:?}", bench.jdk.feature);
+        let warnings = Report::read(&directory.join("told.cprof")).warnings;
+        let told =
+            warnings.iter().filter(|warning| warning.starts_with("no snapshot: ") && warning.contains("/nonexistent")).count();
+        assert_eq!(told, 1, "JDK {}: {warnings:?}", bench.jdk.feature);
+    }
+}
+
+#[test]
+fn frames_of_virtual_threads_that_were_active_before_are_told() {
+    for bench in run::benches_since(21) {
+        let directory = build::fresh(&format!("parked-{}", bench.jdk.feature));
+        let out = directory.join("parked.cprof");
+        let mut running = Running::start(bench.program(&["Parked"]), &directory);
+        let attached = running.command(&format!("include=Parked*,out={}", out.display()));
+        assert!(attached["active_frames"].parse::<u32>().is_ok_and(|n| n >= 20), "{attached:?}");
+        assert_eq!(running.ask("go on"), "done");
+        assert_ok(&running.command("command=detach"));
+        let warnings = Report::read(&out).warnings;
+        let told = warnings.iter().any(|w| w.contains("frames were active when cprof came") && w.contains("Parked.parked"));
+        assert!(told, "JDK {}: {warnings:?}", bench.jdk.feature);
+        running.end();
     }
 }

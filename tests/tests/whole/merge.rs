@@ -81,17 +81,21 @@ fn what_is_native_on_one_jdk_only_costs_the_sum() {
          public static void main(String[] a) { go(100); }\n}\n";
     fs::write(&source, text).or_fail(source.display());
     build::must(benches[0].jdk.command("javac").arg("-d").arg(&folder).arg(&source));
-    let record = |bench: &run::Bench| {
+    let record = |bench: &run::Bench, more: &str| {
         let out = folder.join(format!("{}.cprof", bench.jdk.feature));
-        let options = format!("root=Yields.go,jop,cache=ideal,quiet,out={}", out.display());
+        let options = format!("root=Yields.go,jop,cache=ideal,quiet{more},out={}", out.display());
         let mut java = bench.jdk.command("java");
         java.arg(format!("-agentpath:{}={options}", build::agent().display())).arg("-cp").arg(&folder);
         build::must(java.arg("Yields"));
         out
     };
-    let profiles: Vec<PathBuf> = benches.iter().map(record).collect();
     let all = folder.join("all.cprof");
-    for profiles in [profiles.clone(), profiles.iter().rev().cloned().collect()] {
+    // With depth=1, or where the Java method is not counted, no context tells that it was called.
+    let orders = ["", ",depth=1", ",include=Yields"].map(|more| {
+        let profiles: Vec<PathBuf> = benches.iter().map(|bench| record(bench, more)).collect();
+        [profiles.clone(), profiles.into_iter().rev().collect()]
+    });
+    for profiles in orders.concat() {
         build::must(Command::new(build::cprof()).arg("merge").args(&profiles).arg("-o").arg(&all));
         for options in [&["--target", "bytecodes"][..], &["--target", "jop"], &["--target", "jop", "--no-upcalls"]] {
             let total = |profile: &PathBuf, key: &str| {

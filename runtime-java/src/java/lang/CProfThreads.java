@@ -50,7 +50,11 @@ final class CProfThreads {
     @Hidden static void giveBack(Thread t) {
         Unsafe u = unsafe;
         long r = CProfSlots.tree(u, t);
-        if (r == 0) return;
+        if (r == 0) {
+            // It may have been muted before it had a tree.
+            if (attached == 2) CProfSlots.giveBack(u, t);
+            return;
+        }
         CProfTree.settle(u, r);
         label(u, t, r);
         if (caches != CACHES_OFF) CProfCaches.giveBack(u, t, r);
