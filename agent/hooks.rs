@@ -100,8 +100,7 @@ unsafe extern "C" fn class_prepare(_env: *mut RawEnv, jni: *mut JNIEnv, thread: 
         // SAFETY: jni is this callback's.
         let jni = unsafe { Jni::new(jni) }?;
         // One of those that are being woven is linked for that, and may be locked by it.
-        let alone = !agent.classes.is_awaited(class);
-        if alone && (agent.classes.has_waited(class) || agent.classes.is_news(class)) {
+        if (agent.classes.has_waited(class) || agent.classes.is_news(class)) && agent.classes.await_it(class) {
             // JFR runs Java code when its events change.
             let muted = Muted::thread(jni, thread, agent.contexts, &agent.arena);
             let name = agent.jvmti.class_name(class).unwrap_or_default();
@@ -113,6 +112,7 @@ unsafe extern "C" fn class_prepare(_env: *mut RawEnv, jni: *mut JNIEnv, thread: 
                 agent.classes.refused(class, &error.to_string());
             }
             drop(muted);
+            agent.classes.came(class);
         }
         attached.clear_intrinsics(&agent, class);
         Some(())

@@ -63,7 +63,7 @@ use std::any::Any;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 use turn::Turn;
@@ -91,6 +91,8 @@ pub(crate) struct Agent {
     pauses: Pauses,
     /// The last profile is being written, or is.
     finished: Mutex<bool>,
+    /// How many threads of the program ask it for something now.
+    asked: AtomicUsize,
     /// The runtime class that woven code calls, a global reference; null until the VM has it.
     runtime: AtomicPtr<_jobject>,
     pid: u32,
@@ -329,6 +331,7 @@ fn begin(
         turn: Turn::default(),
         pauses: Pauses::default(),
         finished: Mutex::default(),
+        asked: AtomicUsize::default(),
         runtime: AtomicPtr::default(),
         jvmti,
         options,

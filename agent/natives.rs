@@ -1,6 +1,7 @@
 //! What the runtime's Java classes call: the VM finds these functions by their names. No panic leaves them, and no exception
 //! is pending in Java when they return.
 
+use crate::classes::Ongoing;
 use crate::jni::Jni;
 use crate::{Agent, attach, contained, faults, guard, message};
 use cprof_profile::options;
@@ -45,6 +46,9 @@ unsafe fn asked<T>(env: *mut JNIEnv, node: jlong, answer: impl FnOnce(&Agent, Jn
         // SAFETY: the caller's promise.
         let jni = unsafe { Jni::new(env) }?;
         let agent = Agent::get()?;
+        let _asked = Ongoing::begin(&agent.asked);
+        // Who left between these two has not seen that it is being asked.
+        Agent::get()?;
         agent.unmute(jni, node);
         answer(&agent, jni)
     })

@@ -72,8 +72,8 @@ pub(super) fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<()
     let _ = contained(|| hooks::enable_late(jvmti, false));
     Agent::set(None);
     // HotSpot frees a disposed environment at the next collection of garbage (`JvmtiEnvBase::check_for_periodic_clean_up`), and
-    // whoever defines a class has yet to name it there.
-    if defined {
+    // whoever defines a class has yet to name it there, and who asks for a profile to look at stacks.
+    if defined && settled(&agent.asked) {
         let _ = contained(|| jvmti.dispose().map_err(|e| e.to_string()));
     }
     let debugged = remains.as_ref().is_ok_and(|remains| remains.debugged);

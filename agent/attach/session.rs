@@ -22,7 +22,7 @@ use jni_sys::{JavaVM, jclass};
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
@@ -198,6 +198,7 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
             turn: Turn::default(),
             pauses: crate::dump::Pauses::default(),
             finished: Mutex::default(),
+            asked: AtomicUsize::default(),
             runtime: AtomicPtr::new(runtime),
             jvmti,
             options,
@@ -256,7 +257,7 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         let outcome = retransform::all(jvmti, &classes, refused);
         if outcome.no_memory { Err(NO_MEMORY.to_owned()) } else { Ok(outcome.longest) }
     });
-    [&classes, &seen].into_iter().for_each(|all| all.each(|class| agent.classes.set_awaited(class, false)));
+    [&classes, &seen].into_iter().for_each(|all| all.each(|class| agent.classes.came(class)));
     let mut longest = woven?;
     if let Some(class) = agent.classes.strange().first() {
         return Err(format!(
@@ -333,7 +334,10 @@ fn choose<'j>(agent: &Agent, jni: Jni<'j>, classes: &mut Watched<'j>, seen: &mut
                 agent.classes.not_covered(&name, why);
                 continue;
             }
-            agent.classes.set_awaited(class, true);
+            if !agent.classes.await_it(class) {
+                // A thread that has just linked it is about to have it woven.
+                continue;
+            }
         }
         let is_woven = left || agent.classes.weaves(&name);
         let place = if is_woven { &mut *classes } else { &mut *seen };

@@ -71,6 +71,8 @@ pub struct Classes {
     adopted: Mutex<FxHashMap<EntryId, WovenFor>>,
     /// Those to which another agent gave woven code.
     kept: Mutex<Kept>,
+    /// See [`Classes::await_it`].
+    claiming: Mutex<()>,
     defining: AtomicUsize,
     in_hook: AtomicUsize,
     /// No class is woven any more.
@@ -152,6 +154,7 @@ impl Classes {
             lasting: Mutex::default(),
             adopted: Mutex::default(),
             kept: Mutex::default(),
+            claiming: Mutex::default(),
             defining: AtomicUsize::default(),
             in_hook: AtomicUsize::default(),
             gave_up: AtomicBool::default(),
@@ -240,21 +243,29 @@ impl Classes {
         seen
     }
 
-    /// In a running JVM: this class will be retransformed with others, or has been. To do that the VM links it, which is no news
-    /// then; JDK 25 does so before it reads the code, and would have it woven twice.
-    pub fn set_awaited(&self, class: jclass, awaited: bool) {
-        if awaited {
-            // An error: it is woven alone if it was not linked.
-            let _ = self.jvmti.set_tag(class, AWAITED_TAG);
-        } else if self.is_awaited(class) {
-            // An error: it is not woven when it is linked later, as it is woven already.
-            let _ = self.jvmti.set_tag(class, 0);
+    /// In a running JVM: this class is about to be retransformed. To do that the VM links it, which is no news then; JDK 25 does so
+    /// before it reads the code, and would have it woven twice. False: somebody else said so before. Two who change one class at
+    /// the same time may wait for each other, as one of them holds the lock under which it is linked.
+    pub fn await_it(&self, class: jclass) -> bool {
+        let _one_at_a_time = crate::lock(&self.claiming);
+        match self.jvmti.tag(class) {
+            Ok(AWAITED_TAG) => false,
+            Ok(0) => {
+                // An error: it is woven alone if it was not linked.
+                let _ = self.jvmti.set_tag(class, AWAITED_TAG);
+                true
+            }
+            // A class of an earlier recording, which has a tag of its own.
+            _ => true,
         }
     }
 
-    /// Whether that was said of a class.
-    pub fn is_awaited(&self, class: jclass) -> bool {
-        self.jvmti.tag(class).is_ok_and(|tag| tag == AWAITED_TAG)
+    /// The class is not awaited any more.
+    pub fn came(&self, class: jclass) {
+        if self.jvmti.tag(class).is_ok_and(|tag| tag == AWAITED_TAG) {
+            // An error: it is not woven when it is linked later, as it is woven already.
+            let _ = self.jvmti.set_tag(class, 0);
+        }
     }
 
     /// The VM has not taken a class's woven code. `why`: what it says.

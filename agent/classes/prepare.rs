@@ -217,6 +217,7 @@ mod tests {
         assert_eq!(lambda, key("a/B$$Lambda$10", "java/lang/Object", true));
         assert_ne!(lambda, key("a/B$$Lambda$10", "java/lang/Thread", true), "other code");
         assert_ne!(lambda, key("a/C$$Lambda$9", "java/lang/Object", true), "of another class");
+        assert_ne!(lambda, key("a/B$$Lambda$9", "java/lang/Object", false), "an ordinary class");
         // A class whose superclass's name has its own in it, behind one letter or another.
         assert_ne!(key("a/B$1", "x/ILa/B$1;", true), key("a/B$2", "x/ZLa/B$2;", true), "the name is part of another constant");
         let accessor = |number| key(&format!("jdk/internal/reflect/GeneratedMethodAccessor{number}"), "java/lang/Object", false);

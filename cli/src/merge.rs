@@ -10,7 +10,8 @@ use cprof_profile::file;
 use cprof_profile::merge::Merger;
 use cprof_profile::model::{Run, special};
 use cprof_profile::names::counted;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 
 /// Reads one profile after the other, adds them up, and writes the sum.
@@ -50,12 +51,21 @@ pub fn merge(args: &Merge) -> Result<()> {
 /// Says which runs are in there several times: that may be meant, and may be two names of one file. Snapshots of one run, which end
 /// at different times, have its counts from its start.
 fn twice(runs: &[Run]) -> Option<String> {
-    let mut seen = BTreeSet::new();
-    let fact = |run: &Run| (run.facts.started_ms, run.facts.pid, run.facts.command_line.clone());
-    let again: Vec<&Run> = runs.iter().filter(|run| !seen.insert(fact(run))).collect();
+    let mut ends = BTreeMap::new();
+    let (mut again, mut snapshots) = (Vec::new(), false);
+    for run in runs {
+        match ends.entry((run.facts.started_ms, run.facts.pid, &run.facts.command_line)) {
+            Entry::Vacant(entry) => {
+                entry.insert(run.facts.ended_ms);
+            }
+            Entry::Occupied(first) => {
+                again.push(run);
+                snapshots |= *first.get() != run.facts.ended_ms;
+            }
+        }
+    }
     let first = again.first()?;
-    let snapshots = |run: &&&Run| runs.iter().any(|r| fact(r) == fact(run) && r.facts.ended_ms != run.facts.ended_ms);
-    let snapshots = if again.iter().any(|run| snapshots(&run)) { "; snapshots count from the start of the run" } else { "" };
+    let snapshots = if snapshots { "; snapshots count from the start of the run" } else { "" };
     Some(format!(
         "{} of the {} runs are there more than once, {} among them: their counts are, too{snapshots}",
         again.len(),

@@ -3,6 +3,7 @@
 use cprof_live::hotspot::launcher::{Arguments, variable_words};
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::path::Path;
 
 /// By how much stacks are larger under cprof.
 const TIMES: u64 = 4;
@@ -22,14 +23,14 @@ pub const VARIABLES: [(&str, bool); 2] = [("JAVA_TOOL_OPTIONS", false), ("JDK_JA
 pub fn leading(variables: &[Option<OsString>; VARIABLES.len()]) -> String {
     let options = VARIABLES.iter().zip(variables).flat_map(|(&(_, files), options)| {
         let words = options.as_deref().map(variable_words).unwrap_or_default();
-        Arguments::of(&words, |path| if files { fs::read(path).ok() } else { None }).options
+        Arguments::of(&words, |path| if files { read(path) } else { None }).options
     });
     options.filter_map(|(_, option)| larger(&option)).next_back().unwrap_or_else(|| OF_MAIN_THREAD.to_owned())
 }
 
 /// The arguments of a `java` command, where they give stack sizes with larger ones. Those of the program itself stay as they are.
 pub fn widened(arguments: &[OsString]) -> Vec<OsString> {
-    let Arguments { options, end, .. } = Arguments::of(arguments, |path| fs::read(path).ok());
+    let Arguments { options, end, .. } = Arguments::of(arguments, read);
     let mut widened = arguments.to_vec();
     let mut in_file = None;
     for (place, option) in options {
@@ -45,6 +46,11 @@ pub fn widened(arguments: &[OsString]) -> Vec<OsString> {
         widened.insert(end, larger.into());
     }
     widened
+}
+
+/// A file of arguments. What can be read once only, a pipe of the shell's say, is left to `java`.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    fs::metadata(path).is_ok_and(|file| file.is_file()).then(|| fs::read(path).ok())?
 }
 
 /// An option for [`TIMES`] the stack that this one gives; `None`: it gives none.

@@ -100,7 +100,8 @@ impl Mix {
 
     /// The smallest size that at least this share (0 to 1) of the executed blocks do not exceed; none without blocks.
     pub fn block_quantile(&self, share: f64) -> Option<u32> {
-        let wanted = (share * self.blocks() as f64).ceil().max(1.0) as u64;
+        // As a float their number may be larger than it is.
+        let wanted = ((share * self.blocks() as f64).ceil().max(1.0) as u64).min(self.blocks());
         let mut seen = 0u64;
         self.block_sizes
             .iter()

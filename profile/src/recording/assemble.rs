@@ -138,8 +138,8 @@ struct Assembly<'l, 'a> {
 }
 
 impl<'a> Assembly<'_, 'a> {
-    /// Takes over the nodes, but for what ran outside the root= methods, or only while counting was paused. In place, as there may be millions: a node moves towards
-    /// the beginning, or stays.
+    /// Takes over the nodes, but for what ran outside the root= methods, or only while counting was paused. In place, as there may
+    /// be millions: a node moves towards the beginning, or stays.
     fn nodes(&mut self, capture: &mut Capture) {
         const OUTSIDE: u32 = u32::MAX;
         const MISFIT: u32 = u32::MAX - 1;

@@ -11,7 +11,8 @@ public final class CProf {
      * Writes a profile of everything counted so far; counting goes on.
      *
      * @param path the file to write, as in the agent's {@code out=}
-     * @return whether it was written; if not, the reason is on the standard error stream
+     * @return whether it was written; if not, the reason is on the standard error stream, or where cprof was attached to the JVM in
+     *     the profile's warnings
      */
     public static boolean snapshot(String path) {
         return false;
@@ -31,7 +32,7 @@ public final class CProf {
      *
      * @param method as in the agent's {@code root=}: {@code com.acme.Codec.encode}, a descriptor may follow
      * @return 0 when it was not called or is not counted; -1 without the agent, or when the counts could not be read (the
-     *     reason is then on the standard error stream)
+     *     reason is then on the standard error stream, or in the profile's warnings)
      */
     public static long bytecodes(String method) {
         return -1;
