@@ -113,10 +113,10 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
 /// What stands before a context with so many callers: beyond [`DEEPEST`] their number, as lines of a deep recursion would be as long
 /// as it is deep.
 fn indent(callers: usize) -> String {
-    match callers.checked_sub(DEEPEST) {
-        None | Some(0) => "  ".repeat(callers),
-        Some(_) => format!("{}({}) ", "  ".repeat(DEEPEST), thousands(callers as u64)),
+    if callers <= DEEPEST {
+        return "  ".repeat(callers);
     }
+    format!("{}({}) ", "  ".repeat(DEEPEST), thousands(callers as u64))
 }
 
 fn label(view: &View, lines: &Option<CallLines>, context: &Context) -> String {

@@ -34,7 +34,7 @@ const TOGETHER: usize = 8;
 
 /// The seeds: always the same, or those that `CPROF_SEEDS=100..200` says, 200 not included.
 fn seeds() -> Vec<u64> {
-    let range = std::env::var("CPROF_SEEDS").unwrap_or("12..16".into());
+    let range = std::env::var("CPROF_SEEDS").unwrap_or("12..20".into());
     let (from, to) = range.split_once("..").unwrap_or_else(|| panic!("CPROF_SEEDS={range} is not FROM..TO"));
     let [from, to] = [from, to].map(|seed| seed.parse().or_fail(format_args!("CPROF_SEEDS={range}")));
     (from..to).collect()
