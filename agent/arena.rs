@@ -4,7 +4,7 @@
 //! a killed JVM leaves it behind. Space is allocated in the file before anything may touch it, so that a full file system is
 //! an error and never a SIGBUS: the rest of the arena then becomes private memory of the JVM.
 
-use crate::{caches, faults, message};
+use crate::{caches, cgroup, faults, message};
 use cprof_instrument::abi::{self, MethodEntry, flags, header, lessees, wanted};
 use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
 use cprof_profile::options::{Options, simulation};
@@ -347,10 +347,16 @@ impl Arena {
         length == 0 || at != libc::MAP_FAILED
     }
 
-    /// Whether a virtual thread has a tree now.
-    pub fn has_virtual_threads(&self) -> bool {
+    /// The numbers of trees that are leased, and had a virtual thread once or have one now. The second answer: all such threads are
+    /// listed ([`abi::VIRTUALS`]).
+    pub fn leased_to_virtual(&self) -> (Vec<u32>, bool) {
         const LEASED_TO_VIRTUAL: u32 = lessees::LEASED | lessees::VIRTUAL_THREADS;
-        self.trees().any(|root| self.lessees(root) & LEASED_TO_VIRTUAL == LEASED_TO_VIRTUAL)
+        let (mut numbers, mut all) = (Vec::new(), true);
+        for root in self.trees().filter(|&root| self.lessees(root) & LEASED_TO_VIRTUAL == LEASED_TO_VIRTUAL) {
+            all &= self.lessees(root) & lessees::UNLISTED == 0;
+            numbers.extend(Memory::u32(self, root + abi::root::NUMBER));
+        }
+        (numbers, all)
     }
 
     /// The trees that no thread has: the address of the root, and of where the log of the last thread ends.
@@ -394,12 +400,9 @@ impl Drop for Arena {
     }
 }
 
-/// A quarter of the machine's memory, at most 8 GB.
+/// A quarter of the memory that the process can have, at most 8 GB.
 fn default_memory() -> u64 {
-    // SAFETY: sysconf has no preconditions.
-    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    let memory = u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0);
-    (memory / 4).clamp(64 << 20, 8 << 30)
+    (cgroup::memory() / 4).clamp(64 << 20, 8 << 30)
 }
 
 impl Memory for Arena {

@@ -169,7 +169,7 @@ impl Slots {
 
     /// The places where a thread's slot may be.
     fn places(id: u64) -> impl Iterator<Item = u64> {
-        (0..slot::WINDOW).map(move |i| (id.wrapping_add(i) & (slot::COUNT - 1)) * slot::SIZE)
+        (0..slot::WINDOW).map(move |i| (id.wrapping_add(i * slot::STRIDE) & (slot::COUNT - 1)) * slot::SIZE)
     }
 
     fn find(&self, id: u64) -> Option<u64> {
@@ -192,20 +192,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_that_share_a_place_get_slots_side_by_side() {
+    fn ids_that_share_a_place_get_slots_a_step_apart() {
         let slots = Slots::new().unwrap();
         slots.begin(0x1000);
         let first = slots.claim(5).unwrap();
         let second = slots.claim(5 + slot::COUNT).unwrap();
-        assert_eq!((first, second), (5 * slot::SIZE, 6 * slot::SIZE));
-        assert_eq!((slots.find(5), slots.find(5 + slot::COUNT), slots.find(6)), (Some(first), Some(second), None));
+        assert_eq!((first, second), (5 * slot::SIZE, (5 + slot::STRIDE) * slot::SIZE));
+        assert_eq!((slots.find(5), slots.find(5 + slot::COUNT), slots.find(5 + slot::STRIDE)), (Some(first), Some(second), None));
         // The first thread ends; the other keeps its slot.
         slots.at(first).store(0, Ordering::Release);
         assert_eq!(slots.find(5 + slot::COUNT), Some(second));
-        assert_eq!(slots.claim(slot::COUNT), Some(slot::SIZE), "slot 0 is nobody's");
+        assert_eq!(slots.claim(slot::COUNT), Some(slot::STRIDE * slot::SIZE), "slot 0 is nobody's");
         assert_eq!((slots.find(0), slots.claim(0)), (None, None));
         slots.begin(0x1000);
         assert_eq!(slots.find(5 + slot::COUNT), None);
+    }
+
+    #[test]
+    fn a_pool_of_threads_leaves_room_for_those_with_ids_a_million_further() {
+        let slots = Slots::new().unwrap();
+        slots.begin(0x1000);
+        let pool = 100..1100;
+        assert!(pool.clone().all(|id| slots.claim(id).is_some()));
+        assert!(pool.map(|id| slots.claim(id + slot::COUNT)).all(|slot| slot.is_some()));
     }
 
     #[test]

@@ -6,8 +6,9 @@ use crate::contexts::Word;
 use crate::jni::Jni;
 use crate::muted::Muted;
 use crate::stacks::Frames;
-use crate::stopped::Stopped;
+use crate::stopped::{Find, Stopped};
 use crate::{Agent, contained, facts, faults, lock, memory, message, now_ms, refusals, say};
+use cprof_instrument::abi;
 use cprof_profile::measure::measure;
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::{Pattern, counted, thousands};
@@ -16,7 +17,10 @@ use cprof_profile::recording::log::Entry;
 use cprof_profile::recording::{self, Capture, Log, Memory, Summary};
 use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree};
+use jni_sys::jobject;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -26,6 +30,10 @@ const LONGEST: Duration = Duration::from_secs(2);
 /// In a profile for which not all threads stood still.
 const NOT_STOPPED: &str = "not all threads could be stopped when this was written (a debugger keeps that to itself): what they executed meanwhile may be missing, or \
                            there in part";
+
+/// In a profile for which not all threads were known.
+const NOT_LISTED: &str = "some threads are not known to the agent, for the JVM had no memory to list them: what they were executing when this was \
+                          written is counted to the end of the block";
 
 /// What was counted while the program had paused counting. It changes only while the other threads are stopped, or by what leaves
 /// its sum as it is.
@@ -208,7 +216,8 @@ impl Agent {
         faults::pass("capture");
         let current = self.jvmti.current_thread().map_err(|e| e.to_string())?;
         let muted = Muted::thread(jni, current, self.contexts, &self.arena);
-        let mut stopped = Stopped::all(self.jvmti, jni, self.jvm.virtual_threads, || self.arena.has_virtual_threads());
+        let lessees = || self.lessees(jni);
+        let mut stopped = Stopped::all(self.jvmti, jni, self.jvm.virtual_threads.then_some(Find::By(&lessees)));
         let begin = Instant::now();
         loop {
             // Not before: a class that is loaded meanwhile may run.
@@ -227,7 +236,7 @@ impl Agent {
             });
             let mut capture = recording::capture(&*self.arena, &stacks).map_err(|e| e.to_string())?;
             if !stopped.whole {
-                capture.warnings.push(NOT_STOPPED.to_owned());
+                capture.warnings.push(if stopped.listed { NOT_STOPPED } else { NOT_LISTED }.to_owned());
             }
             // A thread that is stopped holds the lock for no longer than it takes, as it calls nothing of the VM's with it.
             let result = at_stop(&self.pauses.0, capture);
@@ -236,6 +245,24 @@ impl Agent {
             let all = more.then(|| self.log.records());
             return Ok(then(result, &all.as_ref().map_or(log, |records| Log::read(records))));
         }
+    }
+
+    /// The virtual threads that have trees, and whether these are all.
+    fn lessees(&self, jni: Jni) -> (Vec<jobject>, bool) {
+        let (numbers, all) = self.arena.leased_to_virtual();
+        if numbers.is_empty() {
+            return (Vec::new(), all);
+        }
+        let Some(virtuals) = jni.static_array(self.runtime.load(Ordering::Acquire), &abi::VIRTUALS) else {
+            return (Vec::new(), false);
+        };
+        let mut lists = HashMap::new();
+        // A platform thread may have a tree that a virtual one had before.
+        let listed = numbers.into_iter().filter_map(|number| {
+            let list = *lists.entry(number / abi::VIRTUALS_EACH).or_insert_with_key(|&list| jni.element(virtuals, list));
+            jni.element(list?, number % abi::VIRTUALS_EACH)
+        });
+        (listed.collect(), all)
     }
 
     /// Simulates what threads have logged and not simulated themselves; also those that ended before they could call the agent.

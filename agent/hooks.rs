@@ -104,12 +104,17 @@ unsafe extern "C" fn class_prepare(_env: *mut RawEnv, jni: *mut JNIEnv, thread: 
             // JFR runs Java code when its events change.
             let muted = Muted::thread(jni, thread, agent.contexts, &agent.arena);
             let name = agent.jvmti.class_name(class).unwrap_or_default();
-            let done = match agent.classes.weaves(&name) {
-                true => agent.jvmti.retransform(&[class]),
-                false => retransform::look_at(agent.jvmti, class),
-            };
-            if let Err(error) = done {
-                agent.classes.refused(class, &error.to_string());
+            match agent.classes.must_stay(&name) {
+                Some(why) => agent.classes.not_covered(&name, why),
+                None => {
+                    let done = match agent.classes.weaves(&name) {
+                        true => agent.jvmti.retransform(&[class]),
+                        false => retransform::look_at(agent.jvmti, class),
+                    };
+                    if let Err(error) = done {
+                        agent.classes.refused(class, &error.to_string());
+                    }
+                }
             }
             drop(muted);
             agent.classes.came(class);

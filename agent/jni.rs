@@ -4,9 +4,9 @@ use crate::{faults, refusals};
 use cprof_instrument::classfile::mutf8;
 use jni_sys::{
     JNI_OK, JNI_TRUE, JNI_VERSION_1_2, JNIEnv, JNINativeMethod, JavaVM, jbyteArray, jclass, jfieldID, jmethodID, jobject,
-    jstring, jvalue,
+    jobjectArray, jstring, jvalue,
 };
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::marker::PhantomData;
 
 /// The JNI environment of the current thread, for the length of one callback.
@@ -243,6 +243,27 @@ impl<'a> Jni<'a> {
         }
         call!(self, v1_2, SetStaticBooleanField, class, field, value);
         Some(())
+    }
+
+    /// What a static field of this name and descriptor has: an array.
+    pub fn static_array(self, class: jclass, (name, descriptor): &(&str, &str)) -> Option<jobjectArray> {
+        if class.is_null() || self.faulty("JNI GetStaticObjectField") {
+            return None;
+        }
+        let (name, descriptor) = (CString::new(*name).ok()?, CString::new(*descriptor).ok()?);
+        let field = call!(self, v1_2, GetStaticFieldID, class, name.as_ptr(), descriptor.as_ptr());
+        if self.refused("JNI GetStaticFieldID") || field.is_null() {
+            return None;
+        }
+        let array = call!(self, v1_2, GetStaticObjectField, class, field);
+        if array.is_null() { None } else { Some(array) }
+    }
+
+    /// What an array of objects has at that place, if it has anything there.
+    pub fn element(self, array: jobjectArray, at: u32) -> Option<jobject> {
+        let at = i32::try_from(at).ok().filter(|&at| at < call!(self, v1_2, GetArrayLength, array))?;
+        let object = call!(self, v1_2, GetObjectArrayElement, array, at);
+        if object.is_null() { None } else { Some(object) }
     }
 
     /// A new string.

@@ -13,6 +13,7 @@ mod arena;
 mod attach;
 mod blackholes;
 mod caches;
+mod cgroup;
 mod class_log;
 mod classes;
 mod colours;

@@ -23,6 +23,14 @@ const KINDS: [Kind; 2] = [
     Kind { signature: "Ljava/lang/ThreadBuilders$BoundVirtualThread;", tag: i64::MAX - 1, bound: true },
 ];
 
+/// How virtual threads are found, which no function of the VM's lists.
+pub enum Find<'a> {
+    /// All of them, by a walk of the heap.
+    All,
+    /// Those that this answers when all threads stand still; and whether these are all that are wanted.
+    By(&'a dyn Fn() -> (Vec<jobject>, bool)),
+}
+
 /// How often, and in what distance, the VM is asked to let threads go on.
 const RESUME_ATTEMPTS: u32 = 100;
 const BETWEEN: Duration = Duration::from_millis(10);
@@ -48,13 +56,12 @@ pub struct Stopped {
 static STOPPING: Mutex<()> = Mutex::new(());
 
 impl Stopped {
-    /// Stops all threads but the current one. `virtuals`: this JVM has virtual threads; `wanted`, asked when all stand still:
-    /// some of them have stacks that are wanted.
-    pub fn all(jvmti: Jvmti, jni: Jni, virtuals: bool, wanted: impl FnOnce() -> bool) -> Stopped {
+    /// Stops all threads but the current one. `virtuals`: how those are found that are virtual, in a JVM that has such.
+    pub fn all(jvmti: Jvmti, jni: Jni, virtuals: Option<Find<'_>>) -> Stopped {
         faults::pass("stop threads");
         let alone = lock(&STOPPING);
         // What is asked for while threads stand still may wait for them: the class must be known before.
-        let virtual_classes = if virtuals { virtual_classes(jvmti, jni) } else { Some(Vec::new()) };
+        let walked = matches!(virtuals, Some(Find::All)).then(|| virtual_classes(jvmti, jni));
         let current = jvmti.current_thread();
         // From here on dropping it has the threads run again. HotSpot gives this capability to one agent at a time
         // (jvmtiManageCapabilities.cpp), and a debugger that does not get it ends the JVM.
@@ -70,7 +77,7 @@ impl Stopped {
             _alone: alone,
         };
         let current = current.unwrap_or(std::ptr::null_mut());
-        if virtuals && may_stop {
+        if virtuals.is_some() && may_stop {
             let except = if is_virtual(jvmti, jni, current) { vec![current] } else { Vec::new() };
             match jvmti.suspend_virtual(&except) {
                 Ok(()) => stopped.virtual_but = Some(except),
@@ -80,13 +87,21 @@ impl Stopped {
         // A thread that has not been stopped yet may start another that is not in the list: so until there is none that still
         // runs.
         while stopped.platform(jni, current) {}
-        if virtual_classes.as_ref().is_none_or(|classes| !classes.is_empty()) && wanted() {
-            stopped.listed &= virtual_classes.is_some();
-            for (kind, class) in virtual_classes.into_iter().flatten() {
+        if let Some(Find::By(find)) = virtuals {
+            let (found, all) = find();
+            stopped.listed &= all;
+            stopped.threads.extend(found);
+        }
+        if let Some(classes) = walked {
+            stopped.listed &= classes.is_some();
+            for (kind, class) in classes.into_iter().flatten() {
                 match jvmti.instances(class, kind.tag) {
                     // Those that have not been started have no stack, says the VM.
                     Ok(bound) if kind.bound => stopped.threads.extend(bound),
-                    Ok(virtuals) => stopped.threads.extend(started(jni, class, virtuals)),
+                    Ok(virtuals) => match started(jni, class, virtuals) {
+                        Some(started) => stopped.threads.extend(started),
+                        None => stopped.listed = false,
+                    },
                     Err(_) => stopped.listed = false,
                 }
             }
@@ -182,22 +197,22 @@ fn virtual_classes(jvmti: Jvmti, jni: Jni) -> Option<Vec<(&'static Kind, jclass)
     Some(classes.filter(|&(_, class)| !class.is_null() && jvmti.is_initialised(class)).collect())
 }
 
-/// Those of some virtual threads that have been started. A walk of the heap also finds one that another thread is in the middle
+/// Those of some virtual threads that have been started; `None`: that cannot be told. A walk of the heap also finds one that another thread is in the middle
 /// of constructing; asked for its stack, HotSpot follows its continuation, which is null (JDK 25, jvmtiEnvBase.cpp,
 /// `is_vthread_alive`).
-fn started(jni: Jni, class: jclass, mut threads: Vec<jobject>) -> Vec<jobject> {
+fn started(jni: Jni, class: jclass, mut threads: Vec<jobject>) -> Option<Vec<jobject>> {
     // VirtualThread.NEW, what the field is before any constructor has run.
     const NEW: i32 = 0;
     // HotSpot relies on the field, too (javaClasses.cpp).
-    let state = jni.field(class, c"state", c"I");
+    let state = jni.field(class, c"state", c"I")?;
     threads.retain(|&thread| {
-        let started = state.is_some_and(|state| jni.int_field(thread, state) != NEW);
+        let started = jni.int_field(thread, state) != NEW;
         if !started {
             jni.forget(thread);
         }
         started
     });
-    threads
+    Some(threads)
 }
 
 /// Whether a thread is virtual. (That GetAllThreads does not list it says nothing: nor does it list some of the VM's own.)

@@ -4,7 +4,7 @@ use crate::Agent;
 use crate::jni::Jni;
 use crate::jvmti::{FrameInfo, MethodId, class_name};
 use crate::runtime;
-use crate::stopped::Stopped;
+use crate::stopped::{Find, Stopped};
 use cprof_instrument::ENTRY_LENGTH;
 use std::collections::{HashMap, HashSet};
 use std::thread;
@@ -44,7 +44,7 @@ pub fn before(agent: &Agent, jni: Jni) -> Before {
     let begin = Instant::now();
     let mut old: HashMap<MethodId, bool> = HashMap::new();
     let (mut frames, mut first) = (0, Vec::new());
-    let stopped = Stopped::all(agent.jvmti, jni, agent.jvm.virtual_threads, || true);
+    let stopped = Stopped::all(agent.jvmti, jni, agent.jvm.virtual_threads.then_some(Find::All));
     for frame in stopped.threads().iter().flat_map(|&thread| agent.jvmti.stack(thread).unwrap_or_default()) {
         let is_old = *old.entry(frame.method).or_insert_with(|| {
             let is_old = agent.jvmti.is_obsolete(frame.method);
@@ -112,7 +112,7 @@ pub fn patiently(mut done: bool, mut ask: impl FnMut() -> bool) -> bool {
 fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
     let jvmti = agent.jvmti;
     let begin = Instant::now();
-    let stopped = Stopped::all(jvmti, jni, agent.jvm.virtual_threads, || true);
+    let stopped = Stopped::all(jvmti, jni, agent.jvm.virtual_threads.then_some(Find::All));
     // What cannot be looked at may be anywhere. That all threads stand still (a debugger may keep that to itself) is not needed:
     // counting is off, and what a thread was seen outside of it does not come to again.
     let mut remains = Remains {

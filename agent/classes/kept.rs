@@ -114,7 +114,8 @@ impl Classes {
             && let Some(entry) = self.entry_of(class)
         {
             let jni = jni?;
-            lock(&self.lasting).push(jni, Lasting { class: jni.watch(class), entry });
+            let class = jni.watch(class);
+            lock(&self.lasting).push(jni, Lasting { class, entry });
         }
         None
     }

@@ -20,6 +20,8 @@ pub(super) struct Loaders {
     /// Tags. Not under the lock of the names: the VM says which objects are gone while it holds what answers for tags, and that
     /// is asked under the other lock.
     gone: Mutex<Vec<i64>>,
+    /// Held while a loader gets its tag.
+    naming: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -33,28 +35,38 @@ impl Loaders {
     /// A loader's tag and name; 0 and nothing for the boot loader.
     pub(super) fn tag_and_name(&self, jvmti: Jvmti, jni: Option<Jni>, loader: jobject) -> (i64, String) {
         let Some(jni) = jni.filter(|_| !loader.is_null()) else { return (0, String::new()) };
-        let mut names = lock(&self.names);
-        match jvmti.tag(loader) {
-            Ok(tag) if tag > 0 => (tag, names.by_tag.get(&tag).cloned().unwrap_or_default()),
-            _ => {
-                names.last += 1;
-                let tag = names.last;
-                let class = jni.class_of(loader);
-                let signature = jvmti.class_signature(class).unwrap_or_default();
-                jni.forget(class);
-                let class = class_name(&signature).replace('/', ".");
-                let name = match class.as_str() {
-                    "jdk.internal.loader.ClassLoaders$AppClassLoader" => APP_LOADER.to_owned(),
-                    "jdk.internal.loader.ClassLoaders$PlatformClassLoader" => PLATFORM_LOADER.to_owned(),
-                    _ => format!("{class}@{tag}"),
-                };
-                names.by_tag.insert(tag, name.clone());
-                // Without a tag the loader gets a new name for each class, which only costs clarity.
-                let _ = jvmti.set_tag(loader, tag);
-                (tag, name)
-            }
+        let known = || {
+            let tag = jvmti.tag(loader).ok().filter(|&tag| tag > 0)?;
+            Some((tag, lock(&self.names).by_tag.get(&tag).cloned().unwrap_or_default()))
+        };
+        // Not under the lock of the names, which every class that is loaded needs: a thread may be suspended in any call of the VM's.
+        if let Some(known) = known() {
+            return known;
         }
+        let class = jni.class_of(loader);
+        let signature = jvmti.class_signature(class).unwrap_or_default();
+        jni.forget(class);
+        // Of two threads that come with its first classes, one gives the loader its tag.
+        let _one_at_a_time = lock(&self.naming);
+        if let Some(known) = known() {
+            return known;
+        }
+        let mut names = lock(&self.names);
+        names.last += 1;
+        let tag = names.last;
+        let class = class_name(&signature).replace('/', ".");
+        let name = match class.as_str() {
+            "jdk.internal.loader.ClassLoaders$AppClassLoader" => APP_LOADER.to_owned(),
+            "jdk.internal.loader.ClassLoaders$PlatformClassLoader" => PLATFORM_LOADER.to_owned(),
+            _ => format!("{class}@{tag}"),
+        };
+        names.by_tag.insert(tag, name.clone());
+        drop(names);
+        // Without a tag the loader gets a new name for each class, which only costs clarity.
+        let _ = jvmti.set_tag(loader, tag);
+        (tag, name)
     }
+
     /// The VM has collected an object with this tag.
     pub(super) fn collected(&self, tag: i64) {
         lock(&self.gone).push(tag);

@@ -282,7 +282,8 @@ impl Classes {
     /// The VM has defined a hidden class: from here on its frames are recognised.
     pub fn defined_hidden(&self, jni: Jni, class: jclass, entry: EntryId) -> Option<()> {
         if self.sight.is_some() {
-            crate::lock(&self.lasting).push(jni, Lasting { class: jni.watch(class), entry });
+            let class = jni.watch(class);
+            crate::lock(&self.lasting).push(jni, Lasting { class, entry });
         }
         self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry)).ok()
     }

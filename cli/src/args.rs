@@ -218,7 +218,7 @@ pub struct Report {
     /// What to order by [default: cost; contexts as csv and json: name]
     #[arg(long, value_name = "KEY", value_enum, conflicts_with = "coverage")]
     pub sort: Option<Sort>,
-    /// How many rows to show; 0 is all [default: 25, for csv and json all]
+    /// How many rows to show; 0 is all [default: 25, for threads, csv and json all]
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["tree", "coverage"])]
     pub top: Option<usize>,
     /// Tree as text: hide contexts below so many percent of the total
@@ -404,13 +404,19 @@ pub enum Format {
 pub enum Sort {
     /// Cycles with --target, else bytecodes: of the method itself, in a tree of the context with everything it called
     #[default]
-    #[value(alias = "cycles")]
     Cost,
+    /// The same with those of everything it called
+    Total,
     /// Bytecodes executed in the method itself
     Bytecodes,
     /// The same with those of everything it called
-    #[value(aliases = ["bytecodes_total", "cycles_total"])]
-    Total,
+    #[value(name = "bytecodes_total")]
+    BytecodesTotal,
+    /// Cycles of the method itself
+    Cycles,
+    /// The same with those of everything it called
+    #[value(name = "cycles_total")]
+    CyclesTotal,
     /// Calls
     Calls,
     /// Calls that ended with an exception
@@ -418,6 +424,19 @@ pub enum Sort {
     Exits,
     /// Class, method, descriptor
     Name,
+}
+
+impl Sort {
+    /// Refuses cycles where there are none.
+    pub fn refuse_without_processor(self) -> Result<()> {
+        if let Sort::Cycles | Sort::CyclesTotal = self {
+            bail!(Usage(
+                "--sort cycles and cycles_total belong to a processor; name one with --target (cprof targets lists them)"
+                    .to_owned()
+            ));
+        }
+        Ok(())
+    }
 }
 
 fn percent(text: &str) -> Result<f64, String> {

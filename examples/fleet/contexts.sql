@@ -15,6 +15,7 @@ WITH contexts AS (
     FROM nodes n
     JOIN methods m ON m.run_id = n.run_id AND m.method_id = n.method_id
     LEFT JOIN nodes p ON p.run_id = n.run_id AND p.node_id = n.parent_id
+    WHERE n.run_id IN (SELECT run_id FROM runs)
     GROUP BY n.context, p.context, n.depth, m.class, m.method, m.descriptor, m.native
 ),
 -- A caller may be native on one JDK and Java on another.

@@ -10,5 +10,6 @@ SELECT
     SUM(bytecodes) AS bytecodes,
     SUM(bytecodes_total) AS bytecodes_total
 FROM methods
+WHERE run_id IN (SELECT run_id FROM runs)
 GROUP BY class, method, descriptor, native
 ORDER BY bytecodes DESC, class, method, descriptor, native

@@ -6,3 +6,4 @@ SELECT
     SUM(exceptional_exits) AS exceptional_exits,
     SUM(bytecodes) AS bytecodes
 FROM methods
+WHERE run_id IN (SELECT run_id FROM runs)

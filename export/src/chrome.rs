@@ -18,7 +18,7 @@ pub fn write(source: &Source, metric: &Metric, out: &mut dyn Write) -> io::Resul
     let pid = sheet.profile.run.pid;
     let totals = metric.totals(sheet.tree);
     let names: Vec<String> = (0..source.frames() as u32).map(|f| json!(source.name(Frame(f))).to_string()).collect();
-    let category = json!(metric.name);
+    let category = json!(metric.unit);
     let other = json!({
         "cprof": env!("CARGO_PKG_VERSION"), "main_class": source.title(), "metric": metric.name,
         "unit": format!("1 µs stands for 1 of {}", metric.unit),

@@ -64,11 +64,13 @@ pub mod slot {
     /// The field of type long of `java.lang.Thread` that holds a thread's id. 0 while the object of a thread that attaches by JNI
     /// is being made.
     pub const KEY: &str = "tid";
-    /// Number of slots, a power of two. The slot of thread `id` is one of the [`WINDOW`] from `id` modulo this on. No thread has
-    /// slot 0.
+    /// Number of slots, a power of two. The slot of thread `id` is one of [`WINDOW`], each [`STRIDE`] behind the one before, from
+    /// `id` modulo this on. No thread has slot 0.
     pub const COUNT: u64 = 1 << 20;
     /// See [`COUNT`].
     pub const WINDOW: u64 = 64;
+    /// See [`COUNT`]. Odd, and large: the threads of a pool have neighbouring ids, and take neighbouring slots.
+    pub const STRIDE: u64 = 8191;
     /// Size in bytes. The first word is the id of the thread that has the slot, 0 for none.
     pub const SIZE: u64 = 32;
     /// As [`super::THREAD_NODE`].
@@ -97,7 +99,7 @@ pub const UNIT: u64 = 8;
 /// empty child slot, points here, and one compare on the entry path serves for "empty" as for "another method".
 pub const MAGIC: u32 = 0xC0DE_CF01;
 /// Version of everything in this module; readers refuse others.
-pub const LAYOUT_VERSION: u32 = 4;
+pub const LAYOUT_VERSION: u32 = 5;
 
 /// Byte offsets in the header page.
 pub mod header {
@@ -342,8 +344,10 @@ pub mod root {
     pub const LOG: u64 = CACHE + 8;
     /// u32: 1 while the log's events are simulated and the lessee has not begun to write over them.
     pub const LOG_DONE: u64 = CACHE + 12;
+    /// u32: how many trees there were when this one was made
+    pub const NUMBER: u64 = CACHE + 16;
     /// size of a root in bytes
-    pub const SIZE: u64 = CACHE + 16;
+    pub const SIZE: u64 = CACHE + 24;
 }
 
 /// What a root's flags say of the threads that have leased its tree.
@@ -358,7 +362,15 @@ pub mod lessees {
     pub const VIRTUAL_THREADS: u32 = 8;
     /// One had no name when it leased the tree, as those that attach by JNI: the next such looks for it.
     pub const UNNAMED: u32 = 16;
+    /// The one that has it now is virtual, and is not among [`super::VIRTUALS`].
+    pub const UNLISTED: u32 = 32;
 }
+
+/// Static field of the [runtime class](RUNTIME): the virtual threads that have a tree now, by [`root::NUMBER`], in arrays of
+/// [`VIRTUALS_EACH`]. Elsewhere the VM finds them by a walk of the heap only.
+pub const VIRTUALS: (&str, &str) = ("virtuals", "[[Ljava/lang/Thread;");
+/// See [`VIRTUALS`]; a power of two.
+pub const VIRTUALS_EACH: u32 = 2048;
 
 /// A chunk of a tree's memory: u32 kind, then:
 pub mod chunk {

@@ -12,7 +12,7 @@
 // expect: AssembledForgets.<init>(I)V calls=20000 thrown=5000 bytecodes=215000
 // expect: AssembledMaps.wideOverParameters(I)I calls=20000 thrown=5000 bytecodes=350000
 // expect: AssembledHuge.huge(I)I calls=10 thrown=0 bytecodes=90270
-// expect: AssembledHuge.limit(I)I calls=2 thrown=0 bytecodes=130056
+// expect: AssembledLimit.limit(I)I calls=1 thrown=0 bytecodes=65028
 class Generated {
     static int measured() {
         int sum = 0;
@@ -53,7 +53,7 @@ class Generated {
         }
         for (int i = 0; i < 3000; i++) sum += Assembled.loopToStart(5);
         for (int i = 0; i < 10; i++) sum += AssembledHuge.huge(i);
-        for (int i = 0; i < 2; i++) sum += AssembledHuge.limit(i);
+        sum += AssembledLimit.limit(1);
         return sum;
     }
 

@@ -4,12 +4,12 @@
 // alone
 // self-checking
 // expect: AssembledHuge.huge(I)I calls=1000 thrown=0 bytecodes=9026904
-// expect: AssembledHuge.limit(I)I calls=400 thrown=0 bytecodes=26011162
+// expect: AssembledLimit.limit(I)I calls=400 thrown=0 bytecodes=26011162
 class Huge {
     static int measured() {
         int sum = 0;
         for (int i = 0; i < 1000; i++) sum += AssembledHuge.huge(i);
-        for (int i = 0; i < 400; i++) sum += AssembledHuge.limit(i);
+        for (int i = 0; i < 400; i++) sum += AssembledLimit.limit(i);
         return sum;
     }
 

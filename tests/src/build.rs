@@ -2,10 +2,12 @@
 
 use crate::jdk::Jdk;
 use crate::{OrFail, assemble, program};
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// What was built for a JDK.
 #[derive(Debug, Clone)]
@@ -116,7 +118,11 @@ fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
 /// Makes a directory by `make`, unless one for the same key is there. Made beside and renamed, so that a broken build leaves
 /// nothing.
 fn cached(name: &str, key: u64, make: impl FnOnce(&Path)) -> PathBuf {
+    static MAKING: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
     let done = directory().join(format!("{name}-{key:016x}"));
+    // Two threads that want the same do not make it twice.
+    let making = MAKING.lock().unwrap_or_else(PoisonError::into_inner).entry(done.clone()).or_default().clone();
+    let _making = making.lock().unwrap_or_else(PoisonError::into_inner);
     if !done.exists() {
         let unfinished = fresh(&format!("{name}-unfinished-{}", unique()));
         make(&unfinished);
@@ -239,10 +245,12 @@ pub const AGENTS: Libraries = Libraries { folder: "agents", jars: &["byte-buddy-
 
 /// A jar of `tests/real/pom.xml` whose file's name begins so. Fetches them once, by `scripts/jars`.
 pub fn jar(prefix: &str) -> PathBuf {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/jars");
-    let jars = files(Path::new(must(&mut Command::new(script)).trim()), "jar");
+    static JARS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/jars");
+        files(Path::new(must(&mut Command::new(script)).trim()), "jar")
+    });
     let named = |jar: &&PathBuf| jar.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
-    jars.iter().find(named).unwrap_or_else(|| panic!("no jar {prefix}*.jar is in tests/real/pom.xml")).clone()
+    JARS.iter().find(named).unwrap_or_else(|| panic!("no jar {prefix}*.jar is in tests/real/pom.xml")).clone()
 }
 
 /// The same JDK with programs that use libraries, compiled by the oldest one, in front of those that it has.

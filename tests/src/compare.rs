@@ -131,7 +131,8 @@ fn by_turns<'m>(
 /// Programs that share a JVM.
 fn groups(programs: Vec<Program>) -> Vec<Vec<Program>> {
     let (alone, together): (Vec<Program>, Vec<Program>) = programs.into_iter().partition(|p| p.alone);
-    together.chunks(TOGETHER).map(<[_]>::to_vec).chain(alone.into_iter().map(|p| vec![p])).collect()
+    // First what takes longest.
+    alone.into_iter().map(|p| vec![p]).chain(together.chunks(TOGETHER).map(<[_]>::to_vec)).collect()
 }
 
 /// Says what was being compared when a panic ended it.

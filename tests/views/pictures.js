@@ -30,7 +30,7 @@ test('the picture: total, zoom, search, keys', 'threads.svg', async (page) => {
   assert.equal(await visible(page), all);
   await page.keyboard.press('/');
   await page.keyboard.type('Threads.work');
-  assert.match(await text(page, '#detail'), /matching frames: [\d.]+%/);
+  assert.match(await text(page, '#detail'), /matching frames of those drawn: [\d.]+%/);
   assert.ok(await page.$$eval('#frames .match', (found) => found.length) > 0);
   await page.$eval('#frames > g', (g) => g.focus());
   await page.keyboard.press('ArrowDown');

@@ -72,7 +72,7 @@
         until = frame.x + frame.v;
       }
     }
-    matches = wanted === '' ? '' : `${found.length} matching frames: ${(whole ? share * 100 / whole : 0).toFixed(1)}% (${share.toLocaleString('en-US')})`;
+    matches = wanted === '' ? '' : `${found.length} matching frames of those drawn: ${(whole ? share * 100 / whole : 0).toFixed(1)}% (${share.toLocaleString('en-US')})`;
     describe(null);
   };
 

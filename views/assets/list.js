@@ -23,6 +23,20 @@ class List {
   /** The most pixels that browsers give an element; longer lists are scrolled in larger steps. */
   get height() { return Math.min(this.count * ROW, 8e6); }
 
+  get isLonger() { return this.count * ROW > this.height; }
+
+  /** How many rows there is room for, and how far a list can be scrolled. */
+  get rows() { return Math.max(1, Math.floor((this.holder.clientHeight - this.top) / ROW)); }
+
+  get end() { return Math.max(1, this.height + this.top - this.holder.clientHeight); }
+
+  /** The row that is at the top. */
+  get first() {
+    const scrolled = this.holder.scrollTop;
+    if (!this.isLonger) return Math.max(0, Math.floor(scrolled / ROW));
+    return Math.round(Math.max(0, Math.min(1, scrolled / this.end)) * (this.count - this.rows));
+  }
+
   get page() { return Math.max(1, Math.floor((this.holder.clientHeight - this.top) / ROW) - 1); }
 
   /** Height of what stays above the rows. */
@@ -39,11 +53,16 @@ class List {
   go(index) {
     if (this.count === 0) return;
     this.current = Math.max(0, Math.min(this.count - 1, index));
-    const scale = this.height / (this.count * ROW);
-    const y = this.current * ROW * scale;
-    const visible = this.holder.clientHeight - this.top - ROW;
-    if (y < this.holder.scrollTop) this.holder.scrollTop = y;
-    else if (y > this.holder.scrollTop + visible) this.holder.scrollTop = y - visible;
+    const { first, rows } = this;
+    if (this.isLonger) {
+      // Into the middle: a pixel is more than a row.
+      if (this.current < first || this.current >= first + rows) this.holder.scrollTop = ((this.current - rows / 2) / (this.count - rows)) * this.end;
+    } else {
+      const y = this.current * ROW;
+      const visible = this.holder.clientHeight - this.top - ROW;
+      if (y < this.holder.scrollTop) this.holder.scrollTop = y;
+      else if (y > this.holder.scrollTop + visible) this.holder.scrollTop = y - visible;
+    }
     this.draw();
   }
 
@@ -64,16 +83,14 @@ class List {
    * whose element goes away between press and release.
    */
   draw() {
-    const scale = this.count === 0 ? 1 : this.height / (this.count * ROW);
-    const scrolled = this.holder.scrollTop;
-    const first = Math.max(0, Math.floor(scrolled / scale / ROW));
+    const { first } = this;
     const end = Math.min(this.count, first + Math.ceil(this.holder.clientHeight / ROW) + 1);
     for (const row of [...this.window.children]) if (row.dataset.index < first || row.dataset.index >= end) row.remove();
     const next = this.window.firstChild;
     const [from, until] = next ? [Number(next.dataset.index), Number(this.window.lastChild.dataset.index) + 1] : [end, end];
     for (let i = first; i < from; i += 1) this.window.insertBefore(this.row(i), next);
     for (let i = until; i < end; i += 1) this.window.append(this.row(i));
-    this.window.style.transform = `translateY(${scale === 1 ? first * ROW : scrolled}px)`;
+    this.window.style.transform = `translateY(${this.isLonger ? this.holder.scrollTop : first * ROW}px)`;
     this.mark();
   }
 

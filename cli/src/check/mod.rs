@@ -78,7 +78,10 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
     });
     let base = base.transpose()?;
     let (metrics, columns, cycles) = measured(&view, &view.profile, budgets, args)?;
-    let base_measured = base.as_ref().map(|base| measured(base, &view.profile, budgets, args)).transpose()?;
+    let mut base_measured = base.as_ref().map(|base| measured(base, &view.profile, budgets, args)).transpose()?;
+    if let Some((base_metrics, base_columns, _)) = &mut base_measured {
+        same_metrics((&metrics, &columns), (base_metrics, base_columns));
+    }
     let baseline = base.as_ref().zip(base_measured.as_ref());
     let verdicts = budget::check(
         budgets,
@@ -171,6 +174,18 @@ fn measured(view: &View, checked: &Profile, budgets: &[Budget], args: &Check) ->
         columns.insert(name.clone(), found);
     }
     Ok((metrics, columns, notes))
+}
+
+/// A short name, of misses say, may mean another metric in the baseline: of another cache. That is nothing to compare with.
+fn same_metrics((metrics, columns): (&[Metric], &Columns), (base_metrics, base_columns): (&[Metric], &mut Columns)) {
+    for (name, found) in base_columns {
+        let Some(Ok(ours)) = columns.get(name) else { continue };
+        if let Ok(theirs) = *found
+            && metrics[*ours].name != base_metrics[theirs].name
+        {
+            *found = Err(format!("it has {}, and the profile {}", base_metrics[theirs].name, metrics[*ours].name));
+        }
+    }
 }
 
 /// `jop,4k/16` of `cycles[jop,4k/16]`.

@@ -20,26 +20,32 @@ pub fn incomplete(view: &View) -> Option<String> {
     (lost > 0).then(|| format!("{}: {} {NO_ROOM}: its totals are incomplete", view.file, thousands(lost)))
 }
 
+/// How contexts were folded, if they were.
+pub fn folded(view: &View) -> Vec<String> {
+    let (run, file) = (&view.profile.run, &view.file);
+    let for_room = run.folded.then(|| {
+        format!(
+            "{file}: contexts were folded for want of room; calls, exits and bytecodes are exact in total, contexts may differ for that reason alone"
+        )
+    });
+    let as_wanted = run.bounded.then(|| {
+        format!(
+            "{file}: contexts were folded by depth= or recursion=fold: what a method executed with all that it called may be more than its numbers with callees say"
+        )
+    });
+    for_room.into_iter().chain(as_wanted).collect()
+}
+
 /// About a profile's own numbers: why they may not be exact.
 pub fn doubts(view: &View, cycles: &Notes) -> Vec<String> {
-    let run = &view.profile.run;
     let file = &view.file;
     let mut notes = Vec::new();
-    notes.extend(run.taken.caution().map(|caution| format!("{file}: {caution}")));
+    notes.extend(view.profile.run.taken.caution().map(|caution| format!("{file}: {caution}")));
     notes.extend(incomplete(view));
     if view.measures.inconsistent > 0 {
         notes.push(format!("{file}: {} contexts were caught between two counters", view.measures.inconsistent));
     }
-    if run.folded {
-        notes.push(format!(
-            "{file}: contexts were folded for want of room; calls, exits and bytecodes are exact in total, contexts may differ for that reason alone"
-        ));
-    }
-    if run.bounded {
-        notes.push(format!(
-            "{file}: contexts were folded by depth= or recursion=fold: what a method executed with all that it called may be more than its numbers with callees say"
-        ));
-    }
+    notes.extend(folded(view));
     notes.extend(NotTold::of(&view.profile).sentence(&view.profile).map(|natives| format!("{file}: {natives}")));
     notes.extend(cycles.lines(file));
     let warnings = &view.profile.warnings;
@@ -131,9 +137,9 @@ pub const MODELS_DIFFER: &str =
 pub fn recorded_differently(before: &View, after: &View) -> Vec<String> {
     let runs = [&before.profile.run, &after.profile.run];
     let mut notes = Vec::new();
-    let counted = [&before.profile, &after.profile].map(Profile::counted);
-    if counted[0] != counted[1] {
-        let [first, second] = counted.map(|counted| match counted {
+    let parts = [&before.profile, &after.profile].map(Profile::counted);
+    if parts[0] != parts[1] {
+        let [first, second] = parts.map(|counted| match counted {
             Some(what) if what.is_empty() => "with no such option".to_owned(),
             Some(what) => what.join(", "),
             None => "different parts".to_owned(),
@@ -149,6 +155,11 @@ pub fn recorded_differently(before: &View, after: &View) -> Vec<String> {
             "contexts were kept in different ways and differ for that reason, too: {first} in {}, {second} in {}",
             before.file, after.file
         ));
+    }
+    let [first, second] = [before, after].map(|view| view.profile.runs.len().max(1));
+    if first != second {
+        let [first, second] = [first, second].map(|runs| counted(runs as u64, "run", "runs"));
+        notes.push(format!("not one run is compared with one: {} is of {first}, {} of {second}", before.file, after.file));
     }
     if runs[0].jvm_version != runs[1].jvm_version {
         notes.push(format!("the JVMs differ: {} and {}", runs[0].jvm_version, runs[1].jvm_version));

@@ -60,7 +60,7 @@ struct File {
     /// None: those that were simulated, ideal and none.
     caches: Option<Vec<Spanned<String>>>,
     #[serde(default)]
-    set: BTreeMap<Spanned<String>, Vec<i64>>,
+    set: BTreeMap<Spanned<String>, Vec<Spanned<i64>>>,
     base: Option<Base>,
 }
 
@@ -71,7 +71,7 @@ struct Base {
     target: Option<Spanned<String>>,
     cache: Option<Spanned<String>>,
     #[serde(default)]
-    set: BTreeMap<Spanned<String>, i64>,
+    set: BTreeMap<Spanned<String>, Spanned<i64>>,
 }
 
 /// Reads a matrix for a profile. Without one, it is the default one, with the processor of the recording before the others.
@@ -120,7 +120,7 @@ impl Source<'_> {
     fn target<'a>(
         &self,
         target: Option<&Spanned<String>>,
-        mut parameters: impl Iterator<Item = &'a Spanned<String>>,
+        set: impl Iterator<Item = (&'a Spanned<String>, &'a [Spanned<i64>])>,
         run: &RunFacts,
     ) -> Result<String> {
         let model = match target {
@@ -132,7 +132,12 @@ impl Source<'_> {
                 recorded_model(run).with_context(|| format!("{} takes the recording's processor, {}", self.name, run.target))?
             }
         };
-        parameters.try_for_each(|name| model.has(name.get_ref()).map_err(|e| self.wrong(name, e)))?;
+        for (name, values) in set {
+            model.has(name.get_ref()).map_err(|e| self.wrong(name, e))?;
+            for value in values {
+                model.takes(name.get_ref(), *value.get_ref()).map_err(|e| self.wrong(value, e))?;
+            }
+        }
         Ok(target.map_or(&run.target, |target| target.get_ref()).clone())
     }
 
@@ -169,11 +174,12 @@ impl Source<'_> {
         let mut sets: Vec<Vec<(String, i64)>> = vec![Vec::new()];
         for (name, values) in &file.set {
             let with = |set: &Vec<(String, i64)>, v: i64| set.iter().cloned().chain([(name.get_ref().clone(), v)]).collect();
-            sets = sets.iter().flat_map(|set| values.iter().map(move |&v| with(set, v))).collect();
+            sets = sets.iter().flat_map(|set| values.iter().map(move |v| with(set, *v.get_ref()))).collect();
         }
         let mut configurations = Vec::new();
         for named in targets {
-            let (target, is_recorded) = (self.target(named, file.set.keys(), &profile.run)?, named.is_none());
+            let (target, is_recorded) =
+                (self.target(named, file.set.iter().map(|(n, v)| (n, v.as_slice())), &profile.run)?, named.is_none());
             for &cache in &caches {
                 let with = |set: &Vec<_>| Configuration { target: target.clone(), is_recorded, cache, set: set.clone() };
                 configurations.extend(sets.iter().map(with));
@@ -189,8 +195,9 @@ impl Source<'_> {
 
     /// Without a cache, with the one that reports choose.
     fn base(&self, base: Base, profile: &Profile) -> Result<Configuration> {
-        let target = self.target(base.target.as_ref(), base.set.keys(), &profile.run)?;
-        let set = base.set.into_iter().map(|(name, value)| (name.into_inner(), value)).collect();
+        let set = base.set.iter().map(|(name, value)| (name, std::slice::from_ref(value)));
+        let target = self.target(base.target.as_ref(), set, &profile.run)?;
+        let set = base.set.into_iter().map(|(name, value)| (name.into_inner(), value.into_inner())).collect();
         let mut base_of = Configuration { target, is_recorded: base.target.is_none(), cache: CacheSpec::IDEAL, set };
         base_of.cache = match &base.cache {
             Some(text) => self.cache(text, profile)?,

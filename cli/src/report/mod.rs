@@ -20,6 +20,9 @@ use view::{Shape, View};
 pub fn report(args: &Report) -> Result<()> {
     let shape = if args.threads { Shape::Both { apart: false } } else { Shape::Tree { apart: false } };
     let view = View::load(&args.part, Some(&args.on), shape)?;
+    if view.processor.is_none() {
+        args.sort.unwrap_or_default().refuse_without_processor()?;
+    }
     view.tell_if_nothing();
     let stdout = io::stdout();
     let style = Style::of(&stdout);

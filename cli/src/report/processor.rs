@@ -104,7 +104,10 @@ pub fn chosen_cache(profile: &Profile, name: &str, model: &Model) -> CacheSpec {
     let own = profile.caches.iter().find(|c| **c == wanted).or_else(|| profile.caches.iter().find(same)).copied();
     let fixed = || profile.fixed_cache().filter(|_| profile.caches.is_empty());
     let own = own.or_else(fixed).unwrap_or(wanted);
-    let simulated = profile.caches.first().filter(|_| name == profile.run.target && Outcomes::of(profile, own).is_err());
+    // A file's name is kept in full.
+    let in_full = Library.is_file(name).then(|| std::path::absolute(name).ok()).flatten();
+    let is_recorded = name == profile.run.target || in_full.is_some_and(|path| path == Path::new(&profile.run.target));
+    let simulated = profile.caches.first().filter(|_| is_recorded && Outcomes::of(profile, own).is_err());
     simulated.copied().unwrap_or(own)
 }
 

@@ -17,8 +17,12 @@ fn rows(view: &View, args: &Report) -> Vec<ThreadRow> {
     let mut rows = by_thread(&view.profile, &view.symbols, |t| view.threads[t], |of_label| view.tree_of(of_label));
     let on = view.processor.is_some();
     match args.sort.unwrap_or_default() {
-        Sort::Cost | Sort::Total if on => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.processor.cycles)),
-        Sort::Cost | Sort::Bytecodes | Sort::Total => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.own)),
+        Sort::Cost | Sort::Total | Sort::Cycles | Sort::CyclesTotal if on => {
+            rows.sort_by_key(|r| std::cmp::Reverse(r.totals.processor.cycles));
+        }
+        Sort::Cost | Sort::Total | Sort::Cycles | Sort::CyclesTotal | Sort::Bytecodes | Sort::BytecodesTotal => {
+            rows.sort_by_key(|r| std::cmp::Reverse(r.totals.own));
+        }
         Sort::Calls => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.calls)),
         Sort::Exits => rows.sort_by_key(|r| std::cmp::Reverse(r.totals.exceptional_exits)),
         Sort::Name => {}

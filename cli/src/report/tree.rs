@@ -138,8 +138,10 @@ fn in_order(view: &View, sort: Sort, a: u32, b: u32) -> std::cmp::Ordering {
         let c = view.tree.context(context);
         match sort {
             // In a tree the dearest branch is the one to follow.
-            Sort::Cost | Sort::Total => Reverse((total, own, c.calls)),
-            Sort::Bytecodes => Reverse((c.total, c.own, c.calls)),
+            Sort::Cost | Sort::Total | Sort::CyclesTotal => Reverse((total, own, c.calls)),
+            Sort::Cycles => Reverse((own, total, c.calls)),
+            Sort::Bytecodes => Reverse((c.own, c.total, c.calls)),
+            Sort::BytecodesTotal => Reverse((c.total, c.own, c.calls)),
             Sort::Calls => Reverse((c.calls, total, own)),
             Sort::Exits => Reverse((c.exceptional_exits, total, own)),
             Sort::Name => Reverse((0, 0, 0)),

@@ -304,9 +304,10 @@ impl View {
             let key = |r: &projections::MethodRow| {
                 let (own, total) = self.cost_of_row(r);
                 match args.sort.unwrap_or_default() {
-                    Sort::Cost => (own, total, r.calls),
+                    Sort::Cost | Sort::Cycles => (own, total, r.calls),
+                    Sort::Total | Sort::CyclesTotal => (total, own, r.calls),
                     Sort::Bytecodes => (r.own, r.total, r.calls),
-                    Sort::Total => (total, own, r.calls),
+                    Sort::BytecodesTotal => (r.total, r.own, r.calls),
                     Sort::Calls => (r.calls, own, total),
                     Sort::Exits => (r.exceptional_exits, r.calls, own),
                     Sort::Name => (0, 0, 0),

@@ -12,7 +12,7 @@ use cprof_profile::names::{few, thousands};
 use cprof_profile::tree::Symbol;
 use cprof_views::page::{Code, CodeRow, CodeSource};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Methods whose code is on the page: it would grow without bound.
 const MOST_METHODS: usize = 5_000;
@@ -107,7 +107,8 @@ fn wanted(loaded: &Loaded, nodes: &[bool], notes: &mut Vec<String>) -> Vec<bool>
 }
 
 fn code(annotation: &Annotation, symbol: &Symbol) -> Code {
-    let begins = |bci: u32| u8::from(annotation.blocks.iter().any(|b| b.start == bci));
+    let starts: HashSet<u32> = annotation.blocks.iter().map(|b| b.start).collect();
+    let begins = |bci: u32| u8::from(starts.contains(&bci));
     let rows = annotation.rows.iter().map(|row| {
         let text = row.text.lines(row.bci).join("\n");
         let text = text.split_once(": ").map_or(text.as_str(), |(_, text)| text).to_owned();
@@ -144,7 +145,7 @@ fn add_sources(loaded: &Loaded, args: &Html, codes: &mut BTreeMap<u32, Code>, no
     let profile = &loaded.view.profile;
     let mut sources = Sources::open(&args.source)?;
     let mut files: HashMap<(String, String), Option<Source>> = HashMap::new();
-    let mut without = 0u64;
+    let (mut without, mut shorter) = (0u64, 0u64);
     let mut several: Vec<String> = Vec::new();
     for (&method, code) in codes {
         let class = &profile.classes[profile.methods[method as usize].class as usize];
@@ -166,6 +167,7 @@ fn add_sources(loaded: &Loaded, args: &Html, codes: &mut BTreeMap<u32, Code>, no
                 let lines = source.lines[usize::from(first) - 1..usize::from(last)].to_vec();
                 code.source = Some(CodeSource { name: source.name.clone(), first, lines });
             }
+            (Some(_), Some(_), Some(_)) => shorter += 1,
             _ => without += 1,
         }
     }
@@ -174,6 +176,12 @@ fn add_sources(loaded: &Loaded, args: &Html, codes: &mut BTreeMap<u32, Code>, no
     if !several.is_empty() {
         let (file, named) = (&loaded.view.file, few(&several, NAMED));
         notes.push(format!("{file}: there are several versions of {named}: the bytecode of each is shown, and no source"));
+    }
+    if shorter > 0 {
+        let (file, methods) = (&loaded.view.file, thousands(shorter));
+        notes.push(format!(
+            "{file}: the source of {methods} methods has fewer lines than they: it is not what they were compiled from"
+        ));
     }
     if without > 0 {
         let methods = thousands(without);

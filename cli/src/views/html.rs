@@ -3,7 +3,7 @@
 use super::code::codes;
 use super::{Loaded, written};
 use crate::args::Html;
-use crate::compare::incomplete;
+use crate::compare::{folded, incomplete};
 use crate::date::utc;
 use crate::metrics::{self, Notes, columns};
 use crate::output::{self, Output};
@@ -91,6 +91,8 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
         facts.notes.extend(run.taken.caution().map(|caution| format!("{}: {caution}", loaded.view.file)));
         facts.notes.extend(loaded.view.profile.warnings.iter().map(|w| format!("{}: {w}", loaded.view.file)));
         facts.notes.extend(incomplete(&loaded.view));
+        facts.notes.extend(folded(&loaded.view));
+        facts.notes.extend_from_slice(&loaded.beside);
         let natives = NotTold::of(&loaded.view.profile).sentence(&loaded.view.profile);
         facts.notes.extend(natives.map(|natives| format!("{}: {natives}", loaded.view.file)));
         if loaded.view.measures.inconsistent > 0 {
@@ -176,8 +178,10 @@ fn add(page: &mut Page, side: Side, loaded: &Loaded, common: &[(String, &'static
     groups.values_mut().for_each(|members| members.sort_unstable());
     for (label, members) in groups {
         let tree = view.tree_of(|t| members.binary_search(&t).is_ok());
-        let metrics: Vec<Metric> =
-            columns(view, &tree, &loaded.processors).into_iter().filter(|m| common.iter().any(|c| c.0 == m.name)).collect();
+        let mut own = columns(view, &tree, &loaded.processors);
+        // In the page's order: two profiles may have the same caches in different orders.
+        let of_name = |(name, _): &(String, &str)| own.iter().position(|m| m.name == *name).map(|at| own.swap_remove(at));
+        let metrics: Vec<Metric> = common.iter().filter_map(of_name).collect();
         let leases = members.iter().map(|&t| u64::from(threads[t].leases)).sum();
         page.add(side, &label, leases, &view.symbols, &tree, metrics);
     }

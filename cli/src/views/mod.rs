@@ -23,6 +23,8 @@ use std::path::Path;
 struct Loaded {
     view: View,
     processors: Vec<OnProcessor>,
+    /// What makes its numbers differ from those of the profile that it stands beside, other than the program.
+    beside: Vec<String>,
 }
 
 impl Loaded {
@@ -30,7 +32,7 @@ impl Loaded {
     fn new(part: &Part, on: &Processors, out: &Path, shape: Shape) -> Result<Loaded> {
         let (view, processors) = load(part, on, out, shape)?;
         view.tell_if_nothing();
-        Ok(Loaded { view, processors })
+        Ok(Loaded { view, processors, beside: Vec::new() })
     }
 
     /// The same part of another file, to be compared with this: its methods have the names that they have in this.
@@ -38,10 +40,9 @@ impl Loaded {
         let part = Part { file: file.to_owned(), root: part.root.clone(), thread: part.thread.clone() };
         let mut before = Loaded::new(&part, on, out, shape)?;
         let methods = Methods::join(side(&before.view), side(&self.view));
-        recorded_differently(&before.view, &self.view).iter().for_each(|note| output::note(note));
-        if models_differ(&before.view, &self.view, on) {
-            output::note(MODELS_DIFFER);
-        }
+        before.beside = recorded_differently(&before.view, &self.view);
+        before.beside.extend(models_differ(&before.view, &self.view, on).then(|| MODELS_DIFFER.to_owned()));
+        before.beside.iter().for_each(|note| output::note(note));
         before.view.symbols.list = methods.renamed(&before.view.symbols, &self.view.symbols);
         Ok(before)
     }

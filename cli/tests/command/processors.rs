@@ -192,6 +192,66 @@ fn columns_follow_the_others() {
 }
 
 #[test]
+fn rows_are_in_order_of_the_column_that_is_named() {
+    let profile = Profile::new("sorted");
+    let first = |key: &str, more: &[&str]| {
+        let csv = prints(&[&["report", profile.path(), "--sort", key, "--format", "csv", "--target", "jop"], more].concat());
+        csv.lines().skip(1).take(3).map(|line| line.split(',').nth(1).unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for (key, order) in [
+        ("bytecodes", ["work", "main", "run"]),
+        ("bytecodes_total", ["work", "main", "run"]),
+        ("cycles", ["main", "work", "run"]),
+        ("cycles_total", ["main", "run", "work"]),
+        ("cost", ["main", "work", "run"]),
+        ("total", ["main", "run", "work"]),
+    ] {
+        assert_eq!(first(key, &[]), order, "{key}");
+    }
+    for key in ["cycles", "cycles_total"] {
+        let refused = fails(&["report", profile.path(), "--sort", key]);
+        assert!(refused.contains("--sort cycles") && refused.contains("--target"), "{refused}");
+    }
+}
+
+/// Their numbers stand beside those of the same cache.
+#[test]
+fn pages_compare_recordings_with_their_caches_in_different_orders() {
+    let one = Profile::recorded_for("order", "jop", &["1k/4", "4k/16"]);
+    let other = Profile::recorded_for("other-order", "jop", &["4k/16", "1k/4"]);
+    let page = cprof(&["html", one.path(), "--diff", other.path(), "-o", "-"]);
+    // That a page's metrics are in its order is asserted where they are added.
+    assert!(page.0 && page.1.contains("<html"), "{}", page.2);
+}
+
+#[test]
+fn what_is_left_out_of_cycles_is_in_their_name() {
+    let profile = Profile::new("left-out");
+    for (option, name) in
+        [("--no-upcalls", "cycles[jop no-upcalls,4k/16]"), ("--no-exceptions", "cycles[jop no-exceptions,4k/16]")]
+    {
+        let table =
+            prints(&["export", profile.path(), "--format", "csv", "--target", "jop", "--cache", "4k/16", option, "-o", "-"]);
+        assert!(table.contains(name), "{table}");
+    }
+}
+
+/// A file's name is kept in full, and may be given otherwise.
+#[test]
+fn the_recordings_own_model_may_be_named_in_another_way() {
+    let directory = std::env::temp_dir().join(format!("cprof-processors-named-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("mine.toml");
+    std::fs::write(&file, "base = \"jop\"\ntitle = \"mine\"\naccuracy = \"coarse\"\n").unwrap();
+    let profile = Profile::recorded_for("named", file.to_str().unwrap(), &["1k/4"]);
+    let as_recorded = prints(&["report", profile.path(), "--target", file.to_str().unwrap()]);
+    let mut report = Command::new(env!("CARGO_BIN_EXE_cprof"));
+    let report = report.current_dir(&directory).args(["report", profile.path(), "--target", "./mine.toml"]).output().unwrap();
+    assert_eq!((String::from_utf8(report.stdout).unwrap(), report.stderr), (as_recorded, Vec::new()));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
 fn text_says_what_it_is_of() {
     let profile = Profile::new("text");
     let text = prints(&["report", profile.path(), "--target", "jop", "--set", "clock_mhz=50"]);
@@ -290,6 +350,9 @@ fn explore() {
     std::fs::write(&matrix, format!("targets = [\"{mine}\"]\n[set]\nburst = [0]\n")).unwrap();
     let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);
     assert!(refused.contains("burst = 0: division by zero"), "{refused}");
+    std::fs::write(&matrix, "targets = [\"jop\"]\n[set]\nrws = [1, -1]\n").unwrap();
+    let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);
+    assert!(refused.contains(&format!("{}:3:11: rws is -1, and must be at least 0", matrix.display())), "{refused}");
     std::fs::remove_file(mine).unwrap();
     std::fs::remove_file(&matrix).unwrap();
     let default = prints(&["explore", profile.path()]);

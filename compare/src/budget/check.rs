@@ -123,18 +123,20 @@ fn outcome(
     let Some(value) = profile.value(extent, limit) else {
         return Outcome::Wrong(profile.no_metric(limit, "the profile"));
     };
+    let gap = profile.sheet.profile.gaps.iter().find(|gap| gap.is_named_by(&budget.pattern));
+    let not_covered = gap.map(|gap| format!("{} was not covered: {}", gap.name(), gap.reason));
+    // That it may be missing, or that another of its name was counted, says nothing of what was not. What the JVM never lets be counted
+    // is always listed, though, and may fit a pattern by chance.
+    let (not_covered, by_chance) = if budget.method.contains('*') { (None, not_covered) } else { (not_covered, None) };
+    if let Some(reason) = not_covered {
+        return Outcome::Wrong(reason);
+    }
     if !extent.of.contains(&true) {
-        let gap = profile.sheet.profile.gaps.iter().find(|gap| gap.is_named_by(&budget.pattern));
-        let reason = match gap {
-            Some(gap) => format!("{} was not covered: {}", gap.name(), gap.reason),
-            None => format!("the profile has no call of {}", budget.method),
-        };
-        // That it may be missing says nothing of what was not counted. What the JVM never lets be counted is always listed, though, and
-        // may fit a pattern by chance.
-        let is_meant = gap.is_some() && !budget.method.contains('*');
-        return match budget.optional && !is_meant {
+        let is_gap = by_chance.is_some();
+        let reason = by_chance.unwrap_or_else(|| format!("the profile has no call of {}", budget.method));
+        return match budget.optional {
             true => Outcome::Skipped(reason),
-            false if gap.is_some() => Outcome::Wrong(reason),
+            false if is_gap => Outcome::Wrong(reason),
             false => {
                 let similar = similar(&profile.sheet.symbols.list, &budget.method, Kinds::Methods);
                 Outcome::Wrong(format!("{reason}; {similar}. optional = true allows it to be missing"))

@@ -133,12 +133,54 @@ fn classify(profile: &Profile, caller: u32, callee: u32, site: u32, sites: &[Sit
     let in_library = profile.classes[profile.methods[caller as usize].class as usize].name.starts_with("java/lang/invoke/");
     let unnamed = |s: &&Site| match s.names {
         Names::Callee | Names::Native => false,
+        _ if callee.name == "<clinit>" => false,
         Names::Adapter => adapter,
-        Names::Anything => in_library && callee.name != "<clinit>",
+        Names::Anything => in_library,
     };
     let mut found: Vec<&Site> = sites.iter().filter(at_site).filter(named).collect();
     if found.is_empty() {
         found = sites.iter().filter(at_site).filter(unnamed).collect();
     }
     Caller::by(found.iter().map(|s| (s.bci, s.kind)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Class, Level, Method};
+
+    /// Of `java.lang.invoke.SwitchPoint`, below a method that has made one, and has called a method handle.
+    #[test]
+    fn no_instruction_calls_a_class_initialiser() {
+        let class = |name: &str| Class {
+            name: name.into(),
+            loader: String::new(),
+            hidden: false,
+            source_file: String::new(),
+            bytes: Vec::new(),
+        };
+        let method = |class, name: &str, access| Method {
+            class,
+            index: 0,
+            name: name.into(),
+            descriptor: "()V".into(),
+            access,
+            level: Level::Precise,
+            flow: Default::default(),
+        };
+        let profile = Profile {
+            classes: vec![class("demo/Main"), class("java/lang/invoke/SwitchPoint")],
+            methods: vec![method(0, "run", 0), method(1, "<clinit>", access::STATIC), method(1, "guard", 0)],
+            ..Profile::default()
+        };
+        let handle = Site {
+            bci: 4,
+            kind: InvokeKind::Virtual,
+            callee: ("invokeExact".into(), "()V".into()),
+            class: "java/lang/invoke/MethodHandle".into(),
+            names: Names::Adapter,
+        };
+        let kind = |callee| classify(&profile, 0, callee, 0, std::slice::from_ref(&handle)).kind;
+        assert_eq!((kind(1), kind(2)), (Some(InvokeKind::Vm), Some(InvokeKind::Virtual)));
+    }
 }

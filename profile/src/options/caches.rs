@@ -71,6 +71,13 @@ impl Caches {
                 None => Ok(()),
             };
         };
+        if let Some(Scope::Thread) = self.scope
+            && let Some(shared) = caches.iter().find(|c| c.scope == Scope::Shared)
+        {
+            return Err(Wrong(format!(
+                "cache={shared} is shared by all threads, and cache-scope=thread is not; leave one of them out"
+            )));
+        }
         let scoped = |cache: CacheSpec| CacheSpec { scope: self.scope.unwrap_or(cache.scope), ..cache };
         options.caches = caches.iter().filter(|c| !c.is_fixed()).map(|c| scoped(*c)).collect();
         let mut seen = Vec::new();

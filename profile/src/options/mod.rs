@@ -308,6 +308,7 @@ mod tests {
             ("include=a/b", "include=a/b", "dots"),
             ("out=a,out=b", "out", "twice"),
             ("out=-", "out=-", "name a file"),
+            ("cache=4k/16@shared,cache-scope=thread", "cache=4k/16@shared", "leave one of them out"),
         ] {
             let message = Options::parse(text).unwrap_err().to_string();
             assert!(message.contains(names) && message.contains(way), "{text}: {message}");

@@ -140,7 +140,8 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
         lost_calls: mem.u64(header::LOST).unwrap_or(0),
         ..Capture::default()
     };
-    let known = u64::from(word(header::METHOD_COUNT)?.saturating_add(abi::FIRST_METHOD).min(abi::MAX_METHODS));
+    // Not one more: there may be no page for it, nor room for one.
+    let known = u64::from(word(header::METHOD_COUNT)?.saturating_add(abi::FIRST_METHOD - 1).min(abi::MAX_METHODS));
     let mut table = vec![0; (abi::METHOD_ENTRY * known).min(mem.len() - abi::METHODS) as usize];
     mem.bytes(abi::METHODS, &mut table).ok_or(short)?;
     let top = mem.u64(header::TOP).unwrap_or(0).min(mem.len());

@@ -313,8 +313,8 @@ impl Model {
     /// There is no such parameter, a value is below its least, or a cost has no value with them.
     pub fn set<'n>(&mut self, values: impl IntoIterator<Item = (&'n str, i64)>) -> Result<(), TargetError> {
         for (name, value) in values {
+            self.takes(name, value)?;
             match self.parameters.get_mut(name) {
-                Some(Parameter { min: Some(min), .. }) if value < *min => return Err(TargetError::new(below(name, value, *min))),
                 Some(parameter) => parameter.value = value,
                 None => return Err(self.unknown(name)),
             }
@@ -328,6 +328,17 @@ impl Model {
     /// It has not; the error says which there are.
     pub fn has(&self, parameter: &str) -> Result<(), TargetError> {
         if self.parameters.contains_key(parameter) { Ok(()) } else { Err(self.unknown(parameter)) }
+    }
+
+    /// That the parameter may have this value, whatever the formulas come to with it.
+    ///
+    /// # Errors
+    /// It has a least value, which is greater.
+    pub fn takes(&self, parameter: &str, value: i64) -> Result<(), TargetError> {
+        match self.parameters.get(parameter).and_then(|parameter| parameter.min) {
+            Some(min) if value < min => Err(TargetError::new(below(parameter, value, min))),
+            _ => Ok(()),
+        }
     }
 
     fn unknown(&self, parameter: &str) -> TargetError {

@@ -150,6 +150,9 @@ impl Reader<'_> {
     fn formula(&self, name: &str, item: &Item<'_>, source: &str, estimated: bool) -> Result<Formula, TargetError> {
         let span = item.span();
         let (text, offsets) = match item.get_ref() {
+            DeValue::Integer(_) if self.text.get(span.clone()).is_some_and(|text| text.starts_with('+')) => {
+                return self.error(span, format!("{name} is a number with a plus sign: in quotes, it is added to what the base says; without the sign, it takes its place"));
+            }
             DeValue::Integer(_) => (self.integer(name, item)?.to_string(), vec![span.start]),
             DeValue::String(text) => {
                 let offsets = offsets(self.text.get(span.clone()).unwrap_or_default(), text);
@@ -231,6 +234,9 @@ const TOP: [&str; 13] = [
     "return",
 ];
 
+/// More parameters than this are taken for a mistake: the place of each is looked for in the text.
+const MOST_PARAMETERS: usize = 1000;
+
 /// Reads a model file.
 ///
 /// # Errors
@@ -292,7 +298,11 @@ fn read_gaps(reader: &Reader, item: &Item, model: &mut Source) -> Result<(), Tar
 }
 
 fn read_parameters(reader: &Reader, item: &Item, model: &mut Source) -> Result<(), TargetError> {
-    for (key, item) in reader.table("[parameters]", item)? {
+    let parameters = reader.table("[parameters]", item)?;
+    if parameters.len() > MOST_PARAMETERS {
+        return reader.error(item.span(), format!("there are more than {MOST_PARAMETERS} parameters"));
+    }
+    for (key, item) in parameters {
         let name = key.get_ref().to_string();
         let word =
             name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

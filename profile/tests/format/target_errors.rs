@@ -40,6 +40,14 @@ const COSTS: &str =
     "[bytecodes]\nsource = \"s\"\n\"*\" = 1\n[invoke]\nsource = \"s\"\n\"*\" = 1\n[return]\nsource = \"s\"\n\"*\" = 1\n";
 
 #[test]
+fn more_parameters_than_a_processor_has_are_a_mistake() {
+    let files = Files::new("many");
+    let many: String = (0..1001).map(|i| format!("p{i} = {{ value = 1, source = \"s\" }}\n")).collect();
+    let error = files.error(&format!("{HEAD}{COSTS}[parameters]\n{many}"));
+    assert!(error.starts_with("m.toml:1") && error.ends_with("there are more than 1000 parameters"), "{error}");
+}
+
+#[test]
 fn mistakes_have_a_place() {
     let files = Files::new("mistakes");
     let whole = format!("{HEAD}{COSTS}");
@@ -53,6 +61,7 @@ fn mistakes_have_a_place() {
         ("title = \"t\"\n", "", "m.toml:1:1: the model has no title"),
         ("\"exact\"", "\"good\"", "m.toml:2:12: accuracy is exact or hypothetical or coarse, not \"good\""),
         ("\"t\"", "\"t", "m.toml:1:"),
+        ("\"*\" = 1", "\"*\" = +1", "m.toml:7:7: * is a number with a plus sign: in quotes, it is added to what the base says"),
         (
             "[bytecodes]\nsource = \"s\"",
             "[bytecodes]\nsource = \"x\"",

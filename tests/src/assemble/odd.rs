@@ -9,14 +9,13 @@ use super::{Class, Code, Item, access};
 /// A static method `(I)I`, or a constructor `(I)V`.
 type Method = (&'static str, Code);
 
-/// The names and bytes of the classes. The huge methods have one of their own: HotSpot finds a breakpoint by walking all of its
-/// class.
-pub fn classes() -> [(&'static str, Vec<u8>); 6] {
+/// The names and bytes of the classes. Each huge method has one of its own: HotSpot finds a breakpoint by walking all of its class.
+pub fn classes() -> [(&'static str, Vec<u8>); 7] {
     let odd = |_: &mut Class| vec![subroutine(), handler_by_flow(), loop_to_start(), first_is_switch(), self_covering()];
-    let huge = |_: &mut Class| vec![huge("huge", 9_000), huge("limit", 65_000)];
     [
         ("Assembled", class("Assembled", 49, odd)),
-        ("AssembledHuge", class("AssembledHuge", 49, huge)),
+        ("AssembledHuge", class("AssembledHuge", 49, |_| vec![huge("huge", 9_000)])),
+        ("AssembledLimit", class("AssembledLimit", 49, |_| vec![huge("limit", 65_000)])),
         ("AssembledReuse", class("AssembledReuse", 49, |class| vec![reuse_of_this(class, false)])),
         ("AssembledMaps", class("AssembledMaps", 52, |class| vec![reuse_of_this(class, true), wide_over_parameters()])),
         ("AssembledDead", class("AssembledDead", 52, |class| vec![dead_before_super(class)])),

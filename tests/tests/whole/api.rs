@@ -125,6 +125,33 @@ fn virtual_threads_ask_and_are_counted_to_the_bytecode_with_and_without_continua
     }
 }
 
+/// Virtual threads are not looked for in the heap: HotSpot may collect garbage for such a walk (escapeBarrier.cpp), with all threads
+/// stopped, one of them in the critical region that the collection waits for (gcLocker.cpp).
+#[test]
+fn snapshots_are_taken_of_virtual_threads_while_a_collection_has_to_wait() {
+    for jdk in jdk::since(21) {
+        for collector in ["-XX:+UseSerialGC", "-XX:+UseParallelGC"] {
+            let directory = build::fresh(&format!("api-critical-{}", jdk.feature));
+            let (snapshot, out) = (directory.join("snapshot.cprof"), directory.join("end.cprof"));
+            let mut java = jdk.command("java");
+            java.args([collector, "-Xmn4m"]);
+            java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+            java.args(["-cp", &build::with_api(&jdk), "Critical"]).arg(&snapshot);
+            let mut limited = Command::new("timeout");
+            limited.args(["-s", "KILL", "300"]);
+            let ending = run::end(run::under(limited, &java));
+            let what = format!("JDK {}, {collector}", jdk.feature);
+            assert_eq!((ending.stdout, ending.stderr.as_str(), ending.code), ("true\n".repeat(10), "", 0), "{what}");
+            // aload_0, invokevirtual; then goto over the handler, return.
+            for (profile, bytecodes) in [(&snapshot, 2 * 3000), (&out, 4 * 3000)] {
+                let report = Report::read(profile);
+                let waits = report.tree.of_method("Critical.await(Ljava/util/concurrent/CountDownLatch;)V");
+                assert_eq!((waits.calls, waits.bytecodes), (3000, bytecodes), "{what}, {}", profile.display());
+            }
+        }
+    }
+}
+
 #[test]
 fn a_snapshot_that_cannot_be_written_is_answered_false_and_explained() {
     for jdk in jdk::all() {

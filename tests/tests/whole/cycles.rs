@@ -73,10 +73,10 @@ fn cycles_are_those_of_the_trace() {
 
 #[test]
 fn upcalls_and_exceptions_can_be_left_out() {
-    for bench in run::benches() {
+    run::on_every_jdk(|bench| {
         let (class_path, main, root) = (&bench.built.class_path, "Synchronized", "Synchronized.measured");
-        let expected = simulate(&Trace::record(&bench, class_path, main, root), &Timing::read(1, 2), "ideal").sums;
-        let recording = evaluated::record(&bench, class_path, main, root, "bba=precise");
+        let expected = simulate(&Trace::record(bench, class_path, main, root), &Timing::read(1, 2), "ideal").sums;
+        let recording = evaluated::record(bench, class_path, main, root, "bba=precise");
         let sums = |more: &[&str]| recording.on(&[&["--target", "jop", "--cache", "ideal"], more].concat()).sums;
         assert_eq!(sums(&[]), expected, "{main} on {}", bench.jdk.feature);
         assert!(expected.upcalls > 0 && expected.exceptions > 0, "{expected:?}");
@@ -84,17 +84,17 @@ fn upcalls_and_exceptions_can_be_left_out() {
         assert_eq!((without.cycles, without.upcalls), (expected.cycles - expected.upcalls, 0), "on {}", bench.jdk.feature);
         let without = sums(&["--no-exceptions"]);
         assert_eq!((without.cycles, without.exceptions), (expected.cycles - expected.exceptions, 0), "on {}", bench.jdk.feature);
-    }
+    });
 }
 
 #[test]
 fn wait_states_set_afterwards_count() {
     const CACHE: &str = "1k/4";
-    for bench in run::benches() {
+    run::on_every_jdk(|bench| {
         let class_path = build::examples(&bench.jdk).display().to_string();
         let (main, root) = ("MotorControl", "MotorControl.measured");
-        let trace = Trace::record(&bench, &class_path, main, root);
-        let recording = evaluated::record(&bench, &class_path, main, root, &format!("cache={CACHE}"));
+        let trace = Trace::record(bench, &class_path, main, root);
+        let recording = evaluated::record(bench, &class_path, main, root, &format!("cache={CACHE}"));
         for (r, w) in [(0, 0), (3, 1), (5, 9)] {
             let (rws, wws) = (format!("rws={r}"), format!("wws={w}"));
             for cache in [CACHE, "ideal", "none"] {
@@ -103,5 +103,5 @@ fn wait_states_set_afterwards_count() {
                 assert_eq!(difference(&expected, &found), None, "{main} on {}, {cache}, {rws}, {wws}", bench.jdk.feature);
             }
         }
-    }
+    });
 }

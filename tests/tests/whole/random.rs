@@ -215,19 +215,20 @@ fn random_classes_are_counted_in_a_jvm_that_runs_as_in_one_that_was_started_with
         let option = format!("{roots}out={}", out.display());
         (out, option)
     };
-    for bench in &with_classes(&run::benches(), &directory) {
-        let mut plain = Turns::start(bench, None, &names, &directory);
+    let turns = |bench: &Bench| {
+        let replies = build::fresh(&format!("random-attached-{}", bench.jdk.feature));
+        let mut plain = Turns::start(bench, None, &names, &replies);
         let printed = [plain.before(), plain.again(), plain.again(), plain.again()];
         plain.end();
 
         let (file, options) = out("launched", bench);
-        let mut launched = Turns::start(bench, Some(&options), &names, &directory);
+        let mut launched = Turns::start(bench, Some(&options), &names, &replies);
         assert_eq!(launched.before(), printed[0]);
         assert_eq!(launched.again(), printed[1]);
         launched.end();
         let launched = Report::read(&file).tree;
 
-        let mut attached = Turns::start(bench, None, &names, &directory);
+        let mut attached = Turns::start(bench, None, &names, &replies);
         assert_eq!(attached.before(), printed[0]);
         let (file, options) = out("attached", bench);
         attached.command(&options);
@@ -244,6 +245,13 @@ fn random_classes_are_counted_in_a_jvm_that_runs_as_in_one_that_was_started_with
         let counted = |tree: &Tree| names.iter().map(|name| tree.of_method(&format!("{name}.again()I")).calls).sum::<u64>();
         let second = Report::read(&file).tree;
         assert_eq!([&launched, &first, &second].map(counted), [names.len() as u64; 3], "JDK {}", bench.jdk.feature);
-    }
+        std::fs::remove_dir_all(&replies).or_fail(replies.display());
+    };
+    let benches = with_classes(&run::benches(), &directory);
+    std::thread::scope(|scope| {
+        for bench in &benches {
+            scope.spawn(|| turns(bench));
+        }
+    });
     std::fs::remove_dir_all(&directory).or_fail(directory.display());
 }

@@ -45,7 +45,7 @@ fn attached_under_load(server: Server) {
         let mut load = server.load(&bench, port(&mut running), PAUSE, &directory);
         load.start();
         load.go_on(2000);
-        let before = load.go_on(2000);
+        let before = load.go_on(1000);
         load.longest();
 
         // In mid-load: attach, look in both ways, go on.
@@ -68,7 +68,7 @@ fn attached_under_load(server: Server) {
         let seen = handled(server, &outside);
         assert!((now..=load.answered() + CLIENTS - at_first).contains(&seen), "{jdk}: {seen} after {now}");
         let looking = load.longest();
-        let during = load.go_on(2000);
+        let during = load.go_on(1000);
         load.longest();
 
         // Leave, and come again, in mid-load.
@@ -76,7 +76,7 @@ fn attached_under_load(server: Server) {
         assert!(handled(server, &file("load.cprof")) >= seen, "{jdk}");
         let leaving = load.longest();
         load.go_on(1000);
-        let after = load.go_on(2000);
+        let after = load.go_on(1000);
         assert_ok(&running.command(&format!("out={}", file("both.cprof").display())));
         load.go_on(500);
         let requests = load.stop();

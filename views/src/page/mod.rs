@@ -172,6 +172,10 @@ impl Page {
 
     /// The contexts of threads of one label, with the page's metrics in their order.
     pub fn add(&mut self, side: Side, label: &str, threads: u64, symbols: &Symbols, tree: &Tree, metrics: Vec<Metric>) {
+        assert!(
+            metrics.iter().map(|m| (&m.name, m.unit)).eq(self.metrics.iter().map(|(name, unit)| (name, *unit))),
+            "not the page's metrics"
+        );
         let places = self.forest.add(symbols, tree);
         self.slices.push(Slice { side, label: label.to_owned(), threads, places, metrics });
     }

@@ -110,7 +110,10 @@ final class CProfMemory {
             // TREES and TREE_COUNT are one long: the newest root below, the number above.
             long trees = u.getLongVolatile(null, header(TREES));
             u.putInt(null, r + ROOT_NEXT, (int) trees);
-            if (u.compareAndSetLong(null, header(TREES), trees, CProfThreads.tagged(trees, ref(r)))) return r;
+            u.putInt(null, r + ROOT_NUMBER, (int) (trees >>> 32));
+            if (u.compareAndSetLong(null, header(TREES), trees, CProfThreads.tagged(trees, ref(r)))) break;
         }
+        if (virtual == 2) CProfThreads.planted(u.getInt(null, r + ROOT_NUMBER));
+        return r;
     }
 }

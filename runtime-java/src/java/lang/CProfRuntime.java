@@ -37,6 +37,8 @@ public final class CProfRuntime {
     /** 2: the agent came into a running JVM, and contexts are in {@link CProfSlots} and not in fields of Thread. */
     @Stable static int attached;
     @Stable static long tid;
+    /** The virtual threads that have a tree, by its number: {@link CProfThreads#list}. The agent reads it. */
+    static Thread[][] virtuals;
     /** Set by the agent once {@link #grow0} is bound: before, the lookup would run Java code in the middle of any method. */
     static boolean bound;
     /** Set by the agent when it could not weave what counting needs: it does not begin. */
@@ -224,6 +226,7 @@ public final class CProfRuntime {
 
     /** Called by the agent when it leaves: what {@link #attach} changed in the JVM is changed back. */
     private static void detach() {
+        virtuals = null;
         hook0(ClassLoader.class, false);
     }
 
@@ -259,6 +262,7 @@ public final class CProfRuntime {
         if (virtual == 2) {
             continuationOffset = u.objectFieldOffset(VirtualThread.class, "cont");
             doneOffset = u.objectFieldOffset(jdk.internal.vm.Continuation.class, "done");
+            virtuals = CProfThreads.virtuals();
         }
         unsafe = u;
     }

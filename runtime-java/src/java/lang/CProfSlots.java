@@ -12,7 +12,8 @@ import jdk.internal.vm.annotation.Hidden;
 /**
  * Where a thread's context is. At launch: in fields that the agent adds to Thread. A running JVM allows no new fields (JVMTI,
  * RetransformClasses), so there it is in a slot of a table outside the heap, found by the thread's id: at the place of the id's
- * low bits, or close behind it when a thread with an id some million away has that. A thread gives its slot back when it ends.
+ * low bits, or some steps on when a thread with an id some million away has that: no small ones, as neighbouring ids are taken
+ * together. A thread gives its slot back when it ends.
  *
  * <p>A slot: the id of the thread that has it (0: free), and what are the fields otherwise. Behind the table are two more, for a
  * thread that has none, before its first call, say, or after its last: what it reads is the node that is current before counting
@@ -68,7 +69,7 @@ final class CProfSlots {
         if (id == 0) return false;
         if (slot(u, t, NONE) != at(NONE)) return true;
         for (int i = 0; i < SLOT_WINDOW; i++) {
-            long slot = at(id + i & SLOT_COUNT - 1);
+            long slot = at(id + (long) i * SLOT_STRIDE & SLOT_COUNT - 1);
             // Nobody else asks for this thread's slot, but the agent while the thread stands still.
             if (u.getLong(null, slot) == 0 && u.compareAndSetLong(null, slot, 0, id)) return true;
         }
@@ -103,7 +104,7 @@ final class CProfSlots {
     @DontInline @Hidden private static long find(Unsafe u, long id, int none) {
         if (id == 0) return at(none);
         for (int i = 1; i < SLOT_WINDOW; i++) {
-            long slot = at(id + i & SLOT_COUNT - 1);
+            long slot = at(id + (long) i * SLOT_STRIDE & SLOT_COUNT - 1);
             if (u.getLong(null, slot) == id) return slot;
         }
         return at(none);

@@ -13,6 +13,8 @@ final class CProfThreads {
     private static final int MANY_TREES = 1024;
     /** So many trees of a list are looked at for one of a name. */
     private static final int LOOKED_AT = 64;
+    /** Times VIRTUALS_EACH: of so many trees virtual threads are listed. */
+    private static final int LISTS = 2048;
 
     private CProfThreads() {}
 
@@ -59,7 +61,8 @@ final class CProfThreads {
         label(u, t, r);
         if (caches != CACHES_OFF) CProfCaches.giveBack(u, t, r);
         CProfSlots.giveBack(u, t);
-        u.putInt(null, r + ROOT_FLAGS, u.getInt(null, r + ROOT_FLAGS) & ~LEASED);
+        if (virtual == 2 && t instanceof BaseVirtualThread) list(u, r, null);
+        u.putInt(null, r + ROOT_FLAGS, u.getInt(null, r + ROOT_FLAGS) & ~(LEASED | UNLISTED));
         push(u, list(hash(u, r)), r);
     }
 
@@ -128,10 +131,46 @@ final class CProfThreads {
         return (head >>> 32) + 1 << 32 | ref & 0xFFFF_FFFFL;
     }
 
+    /** A list of virtual threads, with room for the first. */
+    static Thread[][] virtuals() {
+        Thread[][] all = new Thread[LISTS][];
+        all[0] = new Thread[VIRTUALS_EACH];
+        return all;
+    }
+
+    /**
+     * Sees to it that there is room in the list for those that will lease the trees to come. Who plants certain trees does, one after
+     * the other, for no two may at a time, and long before, for nobody can wait.
+     */
+    @Hidden static void planted(int number) {
+        Thread[][] all = virtuals;
+        int next = number / VIRTUALS_EACH + 1;
+        if ((number & VIRTUALS_EACH / 4 - 1) != 0 || (number & VIRTUALS_EACH / 2) == 0 || all == null || next >= all.length || all[next] != null) return;
+        try {
+            all[next] = new Thread[VIRTUALS_EACH];
+        } catch (OutOfMemoryError e) {
+            // They will be UNLISTED.
+        }
+    }
+
+    /**
+     * Enters in the list that this virtual thread, or none, has the tree. False: there is no room. While it has the tree it is kept
+     * alive, as the JDK keeps it from its start to its end, unless told otherwise (jdk.internal.vm.ThreadContainers).
+     */
+    @Hidden private static boolean list(Unsafe u, long r, Thread t) {
+        Thread[][] all = virtuals;
+        int number = u.getInt(null, r + ROOT_NUMBER);
+        if (all == null || number / VIRTUALS_EACH >= all.length) return false;
+        Thread[] some = all[number / VIRTUALS_EACH];
+        if (some == null) return false;
+        some[number & VIRTUALS_EACH - 1] = t;
+        return true;
+    }
+
     /** Notes in the tree who has it now. */
     @Hidden private static void lessee(Unsafe u, Thread t, long r, Object name, int hash) {
         int flags = u.getInt(null, r + ROOT_FLAGS) | LEASED;
-        if (virtual == 2 && t instanceof BaseVirtualThread) flags |= VIRTUAL_THREADS;
+        if (virtual == 2 && t instanceof BaseVirtualThread) flags |= list(u, r, t) ? VIRTUAL_THREADS : VIRTUAL_THREADS | UNLISTED;
         if (name == null) flags |= UNNAMED;
         int label = u.getInt(null, r + ROOT_LABEL);
         if (label == 0) {
