@@ -347,7 +347,7 @@ pub enum TargetsCommand {
 /// `cprof explore`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  cprof explore app.cprof                                    the recorded caches on the recording's processor and JOP's variants
+  cprof explore app.cprof                                    the recorded caches, ideal and none, on the recording's processor and JOP's variants
   cprof explore app.cprof --matrix design.toml               processors, caches and parameters of your choice
   cprof explore app.cprof --matrix design.toml --plot design.svg
   cprof explore app.cprof --root com.acme.Main.loop --format csv
