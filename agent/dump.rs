@@ -32,7 +32,7 @@ const NOT_STOPPED: &str = "not all threads could be stopped when this was writte
                            there in part";
 
 /// In a profile for which not all threads were known.
-const NOT_LISTED: &str = "some threads are not known to the agent, for the JVM had no memory to list them: what they were executing when this was \
+const NOT_LISTED: &str = "some threads are not known to the agent, for want of room to list them: what they were executing when this was \
                           written is counted to the end of the block";
 
 /// What was counted while the program had paused counting. It changes only while the other threads are stopped, or by what leaves
@@ -235,9 +235,8 @@ impl Agent {
                 caches.stop()
             });
             let mut capture = recording::capture(&*self.arena, &stacks).map_err(|e| e.to_string())?;
-            if !stopped.whole {
-                capture.warnings.push(if stopped.listed { NOT_STOPPED } else { NOT_LISTED }.to_owned());
-            }
+            capture.warnings.extend((!stopped.whole).then(|| NOT_STOPPED.to_owned()));
+            capture.warnings.extend((!stopped.listed).then(|| NOT_LISTED.to_owned()));
             // A thread that is stopped holds the lock for no longer than it takes, as it calls nothing of the VM's with it.
             let result = at_stop(&self.pauses.0, capture);
             drop((still, stopped, muted));

@@ -83,6 +83,9 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(
     unsafe { asked(env, node, written) }.unwrap_or(false)
 }
 
+/// What a program is told whose counts cannot be read; -1 is that there is no agent.
+const UNREADABLE: jlong = -2;
+
 /// `CProfRuntime.bytecodes0`: what calls of a method have executed so far.
 ///
 /// # Safety
@@ -102,7 +105,7 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_bytecodes0(
         agent.bytecodes_of(jni, &method).map_err(|error| message(&format!("no bytecodes: {error}"))).ok()
     };
     // SAFETY: env is this call's.
-    unsafe { asked(env, node, counted) }.and_then(|counted| i64::try_from(counted).ok()).unwrap_or(-1)
+    unsafe { asked(env, node, counted) }.and_then(|counted| i64::try_from(counted).ok()).unwrap_or(UNREADABLE)
 }
 
 /// `CProfRuntime.hook0`.

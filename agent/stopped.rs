@@ -45,7 +45,7 @@ pub struct Stopped {
     virtual_but: Option<Vec<jobject>>,
     /// All threads whose stacks are wanted, the current one included.
     threads: Vec<jobject>,
-    /// All threads are there, and all of them were stopped that the VM would stop.
+    /// All threads were stopped that the VM would stop.
     pub whole: bool,
     /// All threads are there, whether they were stopped or not.
     pub listed: bool,
@@ -106,7 +106,6 @@ impl Stopped {
                 }
             }
         }
-        stopped.whole &= stopped.listed;
         stopped
     }
 

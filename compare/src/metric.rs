@@ -23,13 +23,21 @@ impl NoMetric {
 }
 
 /// The position of the metric of that name. What stands in brackets may be left out from the end as long as one remains:
-/// `cycles[jop]` or `cycles` for `cycles[jop,4k/16]`. `cycles` is what to say where there are none: how one gets some.
+/// `cycles[jop]` or `cycles` for `cycles[jop,4k/16]`; so may parameters and what was left out, `cycles[jop,4k/16]` for
+/// `cycles[jop rws=3 no-upcalls,4k/16]`. `cycles` is what to say where there are none: how one gets some.
 pub fn find<'m>(mut metrics: impl Iterator<Item = &'m Metric> + Clone, name: &str, cycles: &str) -> Result<usize, NoMetric> {
     if let Some(at) = metrics.clone().position(|m| m.name == name) {
         return Ok(at);
     }
     let beginning = name.strip_suffix(']').unwrap_or(name);
-    let fits = |m: &&Metric| m.name.strip_prefix(beginning).is_some_and(|rest| rest.starts_with(['[', ',', ' ']));
+    let (processor, cache) = beginning.split_once(',').map_or((beginning, None), |(processor, cache)| (processor, Some(cache)));
+    let fits = |m: &&Metric| {
+        let Some(rest) = m.name.strip_prefix(processor).filter(|rest| rest.starts_with(['[', ',', ' '])) else { return false };
+        // With a cache, how it was evaluated may be left out.
+        cache.is_none_or(|cache| {
+            rest.strip_suffix(']').is_some_and(|rest| rest.rsplit_once(',').is_some_and(|(_, own)| own == cache))
+        })
+    };
     let fitting: Vec<(usize, &Metric)> = metrics.clone().enumerate().filter(|(_, m)| fits(m)).collect();
     if let [(one, _)] = fitting[..] {
         return Ok(one);
@@ -54,6 +62,9 @@ mod tests {
         assert_eq!(found("calls"), Ok("calls"));
         assert_eq!(found("cycles[pico]"), Ok("cycles[pico,4k/16]"));
         assert_eq!(found("cycles[jop,4k/16]"), Ok("cycles[jop,4k/16]"));
+        let evaluated = ["cycles[jop no-upcalls,4k/16]", "cycles[jop no-upcalls,1k/4]"].map(metric);
+        assert_eq!(find(evaluated.iter(), "cycles[jop,4k/16]", ""), Ok(0));
+        assert!(find(evaluated.iter(), "cycles[jop,4k]", "").is_err());
         let error = |name: &str| found(name).unwrap_err().to_string();
         assert_eq!(error("cycles[jop]"), "cycles[jop] may be any of cycles[jop,4k/16], cycles[jop rws=3,4k/16]");
         assert!(error("cycle").starts_with("there is no metric cycle; there are calls, bytecodes, "));

@@ -68,7 +68,7 @@ pub mod slot {
     /// `id` modulo this on. No thread has slot 0.
     pub const COUNT: u64 = 1 << 20;
     /// See [`COUNT`].
-    pub const WINDOW: u64 = 64;
+    pub const WINDOW: u64 = 32;
     /// See [`COUNT`]. Odd, and large: the threads of a pool have neighbouring ids, and take neighbouring slots.
     pub const STRIDE: u64 = 8191;
     /// Size in bytes. The first word is the id of the thread that has the slot, 0 for none.
@@ -366,7 +366,7 @@ pub mod lessees {
     pub const UNLISTED: u32 = 32;
 }
 
-/// Static field of the [runtime class](RUNTIME): the virtual threads that have a tree now, by [`root::NUMBER`], in arrays of
+/// Static field of the [runtime class](RUNTIME): the virtual threads that have a tree now, if there was room, by [`root::NUMBER`], in arrays of
 /// [`VIRTUALS_EACH`]. Elsewhere the VM finds them by a walk of the heap only.
 pub const VIRTUALS: (&str, &str) = ("virtuals", "[[Ljava/lang/Thread;");
 /// See [`VIRTUALS`]; a power of two.

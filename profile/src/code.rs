@@ -93,7 +93,8 @@ impl LineTable {
                 table.rows.extend(rows.iter().map(|row| (u2(row, 0), map.line(u2(row, 2)))));
             }
         }
-        table.rows.sort_unstable();
+        // Of several at one bytecode the last holds.
+        table.rows.sort_by_key(|row| row.0);
         table
     }
 

@@ -11,6 +11,15 @@ enum {
     INVOKEDYNAMIC = 0xba,
     WIDE = 0xc4,
     IINC = 0x84,
+    IFEQ = 0x99,
+    GOTO = 0xa7,
+    JSR = 0xa8,
+    RET = 0xa9,
+    ATHROW = 0xbf,
+    IFNULL = 0xc6,
+    IFNONNULL = 0xc7,
+    GOTO_W = 0xc8,
+    JSR_W = 0xc9,
     LAST_STANDARD = 0xc9, /* jsr_w; what follows is reserved or internal to a JVM */
 };
 
@@ -52,6 +61,30 @@ int instruction_length(const unsigned char *code, int length, int at) {
     default:
         return LENGTHS[opcode];
     }
+}
+
+int successors(const unsigned char *code, int length, int at, void (*each)(void *data, int at), void *data) {
+    int size = instruction_length(code, length, at);
+    if (size <= 0)
+        return 0;
+    int opcode = code[at];
+    int padded = (at + 4) & ~3;
+    int wide_ret = opcode == WIDE && code[at + 1] == RET;
+    if (opcode == TABLESWITCH || opcode == LOOKUPSWITCH) {
+        each(data, at + s4(code, length, padded));
+        /* Behind the default and low and high, or behind the default, the count and the first match. */
+        for (int target = padded + 12; target < at + size; target += opcode == TABLESWITCH ? 4 : 8)
+            each(data, at + s4(code, length, target));
+    } else if (opcode == GOTO_W || opcode == JSR_W) {
+        each(data, at + s4(code, length, at + 1));
+    } else if ((opcode >= IFEQ && opcode <= JSR) || opcode == IFNULL || opcode == IFNONNULL) {
+        each(data, at + (short)(code[at + 1] << 8 | code[at + 2]));
+    }
+    int goes_on = opcode != TABLESWITCH && opcode != LOOKUPSWITCH && opcode != GOTO && opcode != GOTO_W && opcode != RET && !wide_ret &&
+                  opcode != ATHROW && !is_return(opcode);
+    if (goes_on)
+        each(data, at + size);
+    return 1;
 }
 
 int is_return(int opcode) {

@@ -5,6 +5,10 @@
 /* Length in bytes of the instruction at `at` of `code`, which is `length` bytes long; 0 if there is no instruction. */
 int instruction_length(const unsigned char *code, int length, int at);
 
+/* Calls `each` with `data` and where control may go on after the instruction at `at`, exceptions aside. Subroutines return behind whoever
+ * called them, which is one of the answers for jsr, and there is none for ret. 0 if there is no instruction. */
+int successors(const unsigned char *code, int length, int at, void (*each)(void *data, int at), void *data);
+
 /* Whether the opcode leaves the method normally: ireturn .. return. */
 int is_return(int opcode);
 

@@ -1,6 +1,6 @@
 /*
  * An independent count to compare cprof with: calls, exceptional exits and executed bytecodes per calling context, by
- * JVMTI events alone. A breakpoint stands on every instruction, since SingleStep is not exact: HotSpot posts none for the
+ * JVMTI events alone. A breakpoint stands on every instruction that may come next, since SingleStep is not exact: HotSpot posts none for the
  * second half of a rewritten pair of bytecodes, during constant-pool resolution, and at a handler's first bytecode.
  * Nothing here is shared with cprof, the instruction decoder included.
  *
@@ -112,20 +112,47 @@ static int is_shallow(const struct method *m) {
     return 0;
 }
 
-/* A breakpoint on every instruction of the method, on the first alone of a shallow one; `skip` is where one stands already, or -1. */
-static void arm(jvmtiEnv *jvmti, struct method *m, int skip) {
-    if (m->armed || m->native)
+/* A breakpoint on that instruction, once. */
+static void arm(jvmtiEnv *jvmti, struct method *m, int at) {
+    if (m->native)
         return;
-    m->armed = 1;
+    if (m->places == NULL && (m->places = calloc((size_t)m->length + 1, 1)) == NULL)
+        die("calloc", JVMTI_ERROR_OUT_OF_MEMORY);
+    if (at < 0 || at >= m->length)
+        die("decoding bytecode", JVMTI_ERROR_INTERNAL);
+    if (m->places[at] & ARMED)
+        return;
+    m->places[at] |= ARMED;
+    check("SetBreakpoint", (*jvmti)->SetBreakpoint(jvmti, m->id, at));
+}
+
+struct following {
+    jvmtiEnv *jvmti;
+    struct method *method;
+};
+
+static void arm_next(void *data, int at) {
+    struct following *following = data;
+    arm(following->jvmti, following->method, at);
+}
+
+/* The instruction is about to be executed: a breakpoint on all that may follow it. HotSpot takes time for each breakpoint that there is
+ * whenever another is set, and whenever one of its class is met, so none stands where nobody comes. Handlers: exception_catch. */
+static void reached(jvmtiEnv *jvmti, struct method *m, int at) {
+    if (m->shallow || m->places[at] & REACHED)
+        return;
+    m->places[at] |= REACHED;
+    struct following following = {jvmti, m};
+    if (!successors(m->code, m->length, at, arm_next, &following))
+        die("decoding bytecode", JVMTI_ERROR_INTERNAL);
+}
+
+/* A method is entered: its first instruction is all that can come. */
+static void arm_entry(jvmtiEnv *jvmti, struct method *m) {
+    if (m->native)
+        return;
     m->shallow = is_shallow(m);
-    for (int at = 0; at < (m->shallow ? 1 : m->length);) {
-        int length = instruction_length(m->code, m->length, at);
-        if (length <= 0)
-            die("decoding bytecode", JVMTI_ERROR_INTERNAL);
-        if (at != skip)
-            check("SetBreakpoint", (*jvmti)->SetBreakpoint(jvmti, m->id, at));
-        at += length;
-    }
+    arm(jvmti, m, 0);
 }
 
 static void push(struct thread *thread, struct method *m) {
@@ -158,10 +185,24 @@ static struct thread *begin(jvmtiEnv *jvmti, jthread jthread, struct thread *thr
         thread->number = threads++;
         check("SetThreadLocalStorage", (*jvmti)->SetThreadLocalStorage(jvmti, NULL, thread));
     }
-    arm(jvmti, m, 0);
+    arm_entry(jvmti, m);
     push(thread, m);
     frame_events(jvmti, jthread, JVMTI_ENABLE);
     return thread;
+}
+
+/* The instruction is about to be executed in the frame on top. */
+static void executes(jvmtiEnv *jvmti, struct frame *top, int at) {
+    struct method *m = top->method;
+    reached(jvmti, m, at);
+    top->last = m->code[at];
+    top->at = at;
+    top->node->bytecodes++;
+    if (trace != NULL) {
+        count_opcode(top->node, m->code[at]);
+        if (m->code[at] == WIDE)
+            count_opcode(top->node, m->code[at + 1]);
+    }
 }
 
 static void JNICALL breakpoint(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jmethodID id, jlocation at) {
@@ -180,14 +221,7 @@ static void JNICALL breakpoint(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jm
                     if (trace != NULL)
                         note(thread, 'E', top->node, called_by(jvmti, thread));
                 }
-                top->last = m->code[at];
-                top->at = (int)at;
-                top->node->bytecodes++;
-                if (trace != NULL) {
-                    count_opcode(top->node, m->code[at]);
-                    if (m->code[at] == WIDE)
-                        count_opcode(top->node, m->code[at + 1]);
-                }
+                executes(jvmti, top, (int)at);
             } else {
                 mismatch("breakpoint", m, thread);
             }
@@ -204,7 +238,7 @@ static void JNICALL method_entry(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, 
     pthread_mutex_lock(&lock);
     if (!dead) {
         struct method *m = method_of(jvmti, id);
-        arm(jvmti, m, m->root ? 0 : -1);
+        arm_entry(jvmti, m);
         push(thread, m);
     }
     pthread_mutex_unlock(&lock);
@@ -241,14 +275,22 @@ static void JNICALL method_exit(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, j
 }
 
 static void JNICALL exception_catch(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jmethodID id, jlocation at, jobject thrown) {
-    (void)jni, (void)jthread, (void)at, (void)thrown;
+    (void)jni, (void)jthread, (void)thrown;
     struct thread *thread = current(jvmti);
     if (thread == NULL || thread->depth == 0)
         return;
     pthread_mutex_lock(&lock);
     struct frame *top = &thread->frames[thread->depth - 1];
-    if (!dead && top->method == method_of(jvmti, id) && top->last != NOTHING_EXECUTED)
-        note(thread, 'C', top->node, top->last);
+    if (!dead && top->method == method_of(jvmti, id)) {
+        if (trace != NULL && top->last != NOTHING_EXECUTED)
+            note(thread, 'C', top->node, top->last);
+        /* A breakpoint from now on; this time HotSpot has read the bytecode already (interpreterRuntime.cpp,
+         * exception_handler_for_exception), and executes it without. */
+        if (!top->method->shallow && !(top->method->places[at] & ARMED)) {
+            arm(jvmti, top->method, (int)at);
+            executes(jvmti, top, (int)at);
+        }
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -271,7 +313,7 @@ static void JNICALL class_prepare(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread,
             struct method *m = method_of(jvmti, ids[i]);
             if (strcmp(m->name, roots[r].method) == 0 && !m->native && !m->root) {
                 m->root = 1;
-                check("SetBreakpoint", (*jvmti)->SetBreakpoint(jvmti, m->id, 0));
+                arm(jvmti, m, 0);
             }
             pthread_mutex_unlock(&lock);
         }
@@ -341,7 +383,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
     want.can_generate_method_exit_events = 1;
     want.can_get_bytecodes = 1;
     want.can_get_constant_pool = 1;
-    want.can_generate_exception_events = trace_path != NULL;
+    want.can_generate_exception_events = 1;
 #ifdef JNI_VERSION_21 /* JVMTI_VERSION_21 is an enumerator, invisible to the preprocessor */
     want.can_support_virtual_threads = 1;
 #endif
@@ -354,12 +396,9 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
     on.ClassPrepare = class_prepare;
     on.VMDeath = vm_death;
     check("SetEventCallbacks", (*jvmti)->SetEventCallbacks(jvmti, &on, sizeof on));
-    jvmtiEvent everywhere[] = {JVMTI_EVENT_BREAKPOINT, JVMTI_EVENT_CLASS_PREPARE, JVMTI_EVENT_VM_DEATH};
+    jvmtiEvent everywhere[] = {JVMTI_EVENT_BREAKPOINT, JVMTI_EVENT_EXCEPTION_CATCH, JVMTI_EVENT_CLASS_PREPARE, JVMTI_EVENT_VM_DEATH};
     for (size_t i = 0; i < sizeof everywhere / sizeof *everywhere; i++)
         check("SetEventNotificationMode",
               (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, everywhere[i], NULL));
-    if (trace != NULL)
-        check("SetEventNotificationMode",
-              (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, JVMTI_EVENT_EXCEPTION_CATCH, NULL));
     return JNI_OK;
 }

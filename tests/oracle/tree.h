@@ -15,11 +15,14 @@ struct method {
     unsigned char *pool; /* constant pool; NULL until a call of the method's is looked at */
     jint pool_length;
     int native;
-    int armed;   /* breakpoints are set */
+    unsigned char *places; /* what is known of each bytecode: `enum place` */
     int root;    /* named by root= */
     int shallow; /* its bytecodes are not counted */
     struct method *next;
 };
+
+/* A breakpoint stands there; it was reached, so that one stands on all that can follow it. */
+enum place { ARMED = 1, REACHED = 2 };
 
 struct node {
     struct node *parent;

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What was built for a JDK.
 #[derive(Debug, Clone)]
@@ -245,12 +245,14 @@ pub const AGENTS: Libraries = Libraries { folder: "agents", jars: &["byte-buddy-
 
 /// A jar of `tests/real/pom.xml` whose file's name begins so. Fetches them once, by `scripts/jars`.
 pub fn jar(prefix: &str) -> PathBuf {
-    static JARS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+    static JARS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    // One that cannot be fetched is said to every test.
+    let jars = JARS.get_or_init(|| {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/jars");
         files(Path::new(must(&mut Command::new(script)).trim()), "jar")
     });
     let named = |jar: &&PathBuf| jar.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
-    JARS.iter().find(named).unwrap_or_else(|| panic!("no jar {prefix}*.jar is in tests/real/pom.xml")).clone()
+    jars.iter().find(named).unwrap_or_else(|| panic!("no jar {prefix}*.jar is in tests/real/pom.xml")).clone()
 }
 
 /// The same JDK with programs that use libraries, compiled by the oldest one, in front of those that it has.

@@ -226,10 +226,16 @@ fn on_processor(view: &View, checked: &Profile, wanted: Wanted<'_>, args: &Check
     Ok(on)
 }
 
-/// `jop` of `jop rws=3`, which is how metrics of a processor with another parameter are called, and that parameter beside those that
-/// options give another value.
+/// `jop` of `jop rws=3 no-upcalls`, which is how metrics of a processor are called with another parameter and without that, and both
+/// beside what options say.
 fn settings<'n>(mut name: &'n str, how: &Evaluating) -> Result<(&'n str, Evaluating)> {
     let mut own: Vec<(String, i64)> = Vec::new();
+    let mut left_out = (how.no_upcalls, how.no_exceptions);
+    for (without, option) in [(&mut left_out.1, " no-exceptions"), (&mut left_out.0, " no-upcalls")] {
+        if let Some(rest) = name.strip_suffix(option) {
+            (name, *without) = (rest.trim_end(), true);
+        }
+    }
     while let Some((before, parameter)) = name.rsplit_once(' ').and_then(|(before, last)| Some((before, setting(last).ok()?))) {
         if own.iter().any(|(other, _)| *other == parameter.0) {
             bail!("{} is given a value more than once", parameter.0);
@@ -239,5 +245,5 @@ fn settings<'n>(mut name: &'n str, how: &Evaluating) -> Result<(&'n str, Evaluat
     }
     let of_options = how.set.iter().filter(|(parameter, _)| own.iter().all(|(other, _)| other != parameter)).cloned();
     let set = of_options.chain(own.iter().cloned()).collect();
-    Ok((name, Evaluating { set, ..how.clone() }))
+    Ok((name, Evaluating { set, no_upcalls: left_out.0, no_exceptions: left_out.1 }))
 }

@@ -105,8 +105,8 @@ pub fn chosen_cache(profile: &Profile, name: &str, model: &Model) -> CacheSpec {
     let fixed = || profile.fixed_cache().filter(|_| profile.caches.is_empty());
     let own = own.or_else(fixed).unwrap_or(wanted);
     // A file's name is kept in full.
-    let in_full = Library.is_file(name).then(|| std::path::absolute(name).ok()).flatten();
-    let is_recorded = name == profile.run.target || in_full.is_some_and(|path| path == Path::new(&profile.run.target));
+    let in_full = |name: &str| Library.is_file(name).then(|| fs::canonicalize(name).ok()).flatten();
+    let is_recorded = name == profile.run.target || in_full(name).is_some_and(|path| Some(path) == in_full(&profile.run.target));
     let simulated = profile.caches.first().filter(|_| is_recorded && Outcomes::of(profile, own).is_err());
     simulated.copied().unwrap_or(own)
 }

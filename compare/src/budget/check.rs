@@ -127,7 +127,8 @@ fn outcome(
     let not_covered = gap.map(|gap| format!("{} was not covered: {}", gap.name(), gap.reason));
     // That it may be missing, or that another of its name was counted, says nothing of what was not. What the JVM never lets be counted
     // is always listed, though, and may fit a pattern by chance.
-    let (not_covered, by_chance) = if budget.method.contains('*') { (None, not_covered) } else { (not_covered, None) };
+    let named = budget.method.split('(').next().unwrap_or_default();
+    let (not_covered, by_chance) = if named.contains('*') { (None, not_covered) } else { (not_covered, None) };
     if let Some(reason) = not_covered {
         return Outcome::Wrong(reason);
     }
@@ -146,6 +147,15 @@ fn outcome(
     let mut before = None;
     if let Some((base, extent)) = base {
         let called = extent.of.contains(&true);
+        let gap = base
+            .sheet
+            .profile
+            .gaps
+            .iter()
+            .find(|gap| limit.is_relative() && !named.contains('*') && gap.is_named_by(&budget.pattern));
+        if let Some(gap) = gap {
+            return Outcome::Wrong(format!("the baseline does not cover {}: {}", gap.name(), gap.reason));
+        }
         if limit.is_relative() && !called && !budget.optional {
             return Outcome::Wrong(format!(
                 "the baseline has no call of {}; record the baseline anew, or compare with 0 by optional = true",

@@ -31,8 +31,8 @@ public final class CProf {
      * as long as a snapshot.
      *
      * @param method as in the agent's {@code root=}: {@code com.acme.Codec.encode}, a descriptor may follow
-     * @return 0 when it was not called or is not counted; -1 without the agent, or when the counts could not be read (the
-     *     reason is then on the standard error stream, or in the profile's warnings)
+     * @return 0 when it was not called or is not counted; -1 without the agent; -2 when the counts could not be read, or contexts are
+     *     folded so that they do not tell (the reason is then on the standard error stream, or in the profile's warnings)
      */
     public static long bytecodes(String method) {
         return -1;

@@ -69,6 +69,9 @@ fn budgets_on(jdk: &Jdk) {
         assert_eq!(counts, expected, "JDK {}, {options}: {text}", jdk.feature);
         assert_eq!(text.contains("the agent does not count Budgets: see its options root, "), counts[0] == 0, "{text}");
     }
+    let (counts, text) = outcome(jdk, &directory, &[format!("{agent},depth=3")]);
+    assert_eq!(counts, [0, 7, 0], "JDK {}, depth=3: {text}", jdk.feature);
+    assert!(text.contains("the agent could not read its counts"), "{text}");
     for (flags, expected) in [
         (vec![], [6, 1, 0]),
         (vec!["-Dcprof.budgets=skip".to_owned()], [0, 0, 7]),

@@ -37,7 +37,7 @@ fn of_folded_contexts_nothing_is_said() {
             java.arg(format!("-agentpath:{}=quiet,{options},out={}", build::agent().display(), out.display()));
             java.args(["-cp", &build::with_api(&jdk), "Reading"]);
             let ending: Ending = java.output().or_fail("starting java").into();
-            assert_eq!((ending.stdout.as_str(), ending.code), ("-1\n-1 0 -1\nfalse\n-1\n", 0), "JDK {}, {options}", jdk.feature);
+            assert_eq!((ending.stdout.as_str(), ending.code), ("-2\n-2 0 -2\nfalse\n-2\n", 0), "JDK {}, {options}", jdk.feature);
             let said = ending.stderr.lines().all(|line| line.contains("cannot be told") && line.contains(way));
             assert!(said && !ending.stderr.is_empty(), "JDK {}, {options}: {}", jdk.feature, ending.stderr);
         }

@@ -164,6 +164,11 @@ fn top_fits_the_terminal_and_obeys_keys() {
         assert_eq!(rows(&terminal.screen(false)), rows(&paused), "{context}");
         terminal.press("w");
         terminal.until("note", |screen| screen.contains(&format!("wrote cprof-{pid}-")));
+        // Arrows begin as the escape key does, and what is no character is no key.
+        terminal.press("Up");
+        build::must(terminal.tmux().args(["send-keys", "-H", "e9"]));
+        terminal.press("Space");
+        terminal.until("going on", |screen| screen.lines().next().is_some_and(|line| !line.ends_with(", paused")));
         // The screen from before is back, and the cursor with it.
         terminal.press("q");
         let screen = terminal.until("end", |screen| screen.contains("ended with 0"));
@@ -171,6 +176,17 @@ fn top_fits_the_terminal_and_obeys_keys() {
     }
     let written = fs::read_dir(&directory).or_fail(directory.display()).flatten().map(|e| e.path()).next().expect("a snapshot");
     assert_eq!(cprof(&["report", written.to_str().expect("paths of tests are text")]).code, 0);
+
+    // One whose terminal goes away goes, too.
+    let terminal = Terminal::start(80, true, &format!("sh -c 'echo $$ >pid; exec {top}'"), &directory);
+    terminal.until("table", |screen| screen.lines().any(is_row));
+    let running = fs::read_to_string(directory.join("pid")).or_fail("the process id");
+    drop(terminal);
+    let since = Instant::now();
+    while Path::new("/proc").join(running.trim()).exists() {
+        assert!(since.elapsed() < PATIENCE, "cprof top goes on without a terminal");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 
     let terminal = Terminal::start(80, true, &top, &directory);
     terminal.until("table", |screen| screen.lines().any(is_row));

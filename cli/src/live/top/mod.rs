@@ -17,7 +17,6 @@ use cprof_live::take;
 use cprof_profile::model::{RunFacts, Taken};
 use cprof_profile::recording::Log;
 use cprof_profile::recording::rates::{Look, Meter};
-use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use screen::Screen;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::{self, IsTerminal, Write};
@@ -30,6 +29,9 @@ use view::{Kind, View};
 const PLAIN_ROWS: usize = 40;
 /// Its width: names are not shortened.
 const PLAIN_WIDTH: usize = usize::MAX;
+/// Keys, as terminals send them: escape, and control-C, which ends nothing by itself where keys are not buffered.
+const ESCAPE: u8 = 0x1B;
+const INTERRUPT: u8 = 3;
 /// How long a process whose recording has ended may take to end.
 const ENDING: Duration = Duration::from_secs(1);
 
@@ -122,7 +124,7 @@ impl Watch {
         let mut screen = Screen::new().context("setting up the terminal")?;
         let mut next = Instant::now();
         while !ended.load(Ordering::Relaxed) {
-            if !view.paused && Instant::now() >= next {
+            if view.paused && !self.process.is_alive() || !view.paused && Instant::now() >= next {
                 if !self.process.is_alive() || !self.look(&mut view)? && !self.renew(&mut view)? {
                     drop(screen);
                     let pid = args.pid;
@@ -137,30 +139,35 @@ impl Watch {
             }
             screen.show(|width, height| view.lines(width, height))?;
             let wait = if view.paused { args.every } else { next.saturating_duration_since(Instant::now()) };
-            match screen.event(wait.min(Duration::from_millis(250))).context("reading keys from the terminal")? {
-                Some(Event::Key(key)) if key.kind != KeyEventKind::Release => {
-                    let interrupt = key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
-                    if interrupt || !self.key(key.code, &mut view) {
+            match screen.typed(wait.min(Duration::from_millis(250))).context("reading keys from the terminal")? {
+                None => return Ok(()),
+                // Arrows and the like begin as the escape key does.
+                Some(keys) if keys.len() > 1 && keys[0] == ESCAPE => {}
+                Some(keys) => {
+                    if !keys.into_iter().all(|key| self.key(key, &mut view)) {
                         return Ok(());
                     }
                 }
-                _ => {}
             }
         }
         Ok(())
     }
 
     /// Does what a key says; false: the end.
-    fn key(&mut self, key: KeyCode, view: &mut View) -> bool {
+    fn key(&mut self, key: u8, view: &mut View) -> bool {
         view.note.clear();
         match key {
-            KeyCode::Char('q') | KeyCode::Esc => return false,
-            KeyCode::Char('m') => view.kind = Kind::Methods,
-            KeyCode::Char('c') => view.kind = Kind::Contexts,
-            KeyCode::Char('t') => view.kind = Kind::Threads,
-            KeyCode::Char('s') => view.order = view.order.next(),
-            KeyCode::Char(' ') => view.paused = !view.paused,
-            KeyCode::Char('w') => view.note = self.write().unwrap_or_else(|e| format!("no snapshot: {e:#}")),
+            b'q' | ESCAPE | INTERRUPT => return false,
+            b'm' => view.kind = Kind::Methods,
+            b'c' => view.kind = Kind::Contexts,
+            b't' => view.kind = Kind::Threads,
+            b's' => view.order = view.order.next(),
+            b' ' => {
+                view.paused = !view.paused;
+                // What happened in a pause is of no second that is shown.
+                self.last = None;
+            }
+            b'w' => view.note = self.write().unwrap_or_else(|e| format!("no snapshot: {e:#}")),
             _ => {}
         }
         true

@@ -94,6 +94,8 @@ pub struct View {
     all: Change,
     contexts: usize,
     threads: usize,
+    /// Of them, how many did something.
+    active: usize,
     warnings: usize,
     /// Best by each order, for each kind.
     rows: [Vec<(Name, Change)>; 3],
@@ -118,6 +120,7 @@ impl View {
             all: Change::default(),
             contexts: 0,
             threads: 0,
+            active: 0,
             warnings: 0,
             rows: Default::default(),
         }
@@ -140,6 +143,8 @@ impl View {
         self.seconds = time.as_secs_f64();
         self.all = rates.all;
         (self.contexts, self.threads, self.warnings) = (look.contexts(), look.threads(), look.warnings().len());
+        // A thread may stay in one method all the time.
+        self.active = rates.threads.iter().filter(|(_, change)| change.calls > 0 || change.own > 0).count();
         let path = |methods: &[u32]| Name::Path(methods.iter().map(|&m| meter.name(m).clone()).collect());
         let thread = |tree: u32| match look.leases(tree) {
             0 | 1 => look.thread(tree),
@@ -173,8 +178,7 @@ impl View {
                 "{} bytecodes/s, {} calls/s, active threads: {}",
                 per_second(self.all.own),
                 per_second(self.all.calls),
-                // A thread may stay in one method all the time.
-                self.rows[Kind::Threads as usize].iter().filter(|(_, change)| change.calls > 0 || change.own > 0).count()
+                self.active
             ),
             false => "looking".to_owned(),
         };
@@ -289,6 +293,7 @@ mod tests {
     fn view() -> View {
         let mut view = View::new(7, &RunFacts { main_class: "com.acme.Main".into(), ..RunFacts::default() }, Style::plain());
         view.seconds = 2.0;
+        view.active = 2;
         view.all = Change { calls: 10, own: 4000, total: 4000 };
         let change = |calls, own, total| Change { calls, own, total };
         let f = name("com.acme.Main", "f");

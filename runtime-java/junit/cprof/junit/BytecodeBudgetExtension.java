@@ -15,11 +15,17 @@ import org.opentest4j.TestAbortedException;
 public final class BytecodeBudgetExtension implements BeforeTestExecutionCallback, AfterTestExecutionCallback {
     private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(BytecodeBudgetExtension.class);
 
+    /** What {@link CProf#bytecodes} answers then; less than that when there is one. */
+    private static final long WITHOUT_AGENT = -1;
+    private static final String UNREADABLE = "the agent could not read its counts; standard error says why";
+
     @Override
     public void beforeTestExecution(ExtensionContext context) {
         long before = CProf.bytecodes(name(context.getRequiredTestMethod()));
-        if (before < 0) {
+        if (before == WITHOUT_AGENT) {
             uncounted(context, "ignore", "the tests do not run under the cprof agent");
+        } else if (before < 0) {
+            uncounted(context, "require", UNREADABLE);
         }
         context.getStore(NAMESPACE).put("before", before);
     }
@@ -34,7 +40,7 @@ public final class BytecodeBudgetExtension implements BeforeTestExecutionCallbac
         Method method = context.getRequiredTestMethod();
         long after = CProf.bytecodes(name(method));
         if (after < 0) {
-            uncounted(context, "require", "the agent could not read its counts; standard error says why");
+            uncounted(context, "require", UNREADABLE);
             return;
         }
         long executed = after - (Long) before;

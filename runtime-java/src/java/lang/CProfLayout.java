@@ -53,7 +53,7 @@ final class CProfLayout {
     static final int CACHES_OFF = 1, CACHES_INLINE = 2, CACHES_LOGGED = 3;
     static final int RECORD_METHOD = 8, RECORD_MISSES = 12, RECORD_LIMIT = 16, RECORD_BLOCKS = 24, RECORD_SIZE = 32;
     static final int LOG_SIZE = 8_192, LOG_HEADER = 8, EVENT_SIZE = 8, EVENT_CALLEE = 1, EVENT_CALLER = 1, EVENT_LEAF = 0x8000_0000, EVENT_COLD = 0;
-    static final int SLOT_COUNT = 1_048_576, SLOT_WINDOW = 64, SLOT_STRIDE = 8191, SLOT_SIZE = 32, SLOT_NODE = 8, SLOT_TREE = 16, SLOT_CACHE = 24;
+    static final int SLOT_COUNT = 1_048_576, SLOT_WINDOW = 32, SLOT_STRIDE = 8191, SLOT_SIZE = 32, SLOT_NODE = 8, SLOT_TREE = 16, SLOT_CACHE = 24;
     /** Woven code passes bytecode indices as sign-extended 16-bit numbers. */
     static final int BCI = 0xFFFF;
     static final int LEASED = 1, SIMILAR_NAMES = 2, ANY_NAMES = 4, VIRTUAL_THREADS = 8, UNNAMED = 16, UNLISTED = 32,

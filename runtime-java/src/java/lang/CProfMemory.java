@@ -111,9 +111,7 @@ final class CProfMemory {
             long trees = u.getLongVolatile(null, header(TREES));
             u.putInt(null, r + ROOT_NEXT, (int) trees);
             u.putInt(null, r + ROOT_NUMBER, (int) (trees >>> 32));
-            if (u.compareAndSetLong(null, header(TREES), trees, CProfThreads.tagged(trees, ref(r)))) break;
+            if (u.compareAndSetLong(null, header(TREES), trees, CProfThreads.tagged(trees, ref(r)))) return r;
         }
-        if (virtual == 2) CProfThreads.planted(u.getInt(null, r + ROOT_NUMBER));
-        return r;
     }
 }

@@ -285,7 +285,7 @@ public final class CProfRuntime {
         }
     }
 
-    /** The bytecodes that calls of a method have executed so far, with what they called; -1 when that cannot be told. */
+    /** The bytecodes that calls of a method have executed so far, with what they called; -1 when nothing is counted, -2 when that cannot be told. */
     public static long bytecodes(String method) {
         if (!on || !bound) return -1;
         long n = mute();

@@ -27,12 +27,16 @@ final class CProfThreads {
             Object name = u.getReferenceVolatile(t, nameOffset);
             int hash = nameHash(u, name);
             r = take(u, hash);
-            if (r == 0) r = CProfMemory.plant(u);
+            boolean planted = r == 0;
+            if (planted) r = CProfMemory.plant(u);
             if (r == 0) return CProfTree.lost(u);
+            // Before the thread has it: if the stack ends in between, nobody looks at who is listed.
+            boolean listed = virtual != 2 || !(t instanceof BaseVirtualThread) || list(u, r, t);
             u.putInt(null, r + ROOT_LEASES, u.getInt(null, r + ROOT_LEASES) + 1);
             CProfSlots.setTree(u, t, r);
             if (caches != CACHES_OFF) CProfCaches.lease(u, t, r);
-            lessee(u, t, r, name, hash);
+            lessee(u, t, r, name, hash, listed);
+            if (planted && virtual == 2) planted(u.getInt(null, r + ROOT_NUMBER));
         }
         CProfSlots.publish(u, t, r - ORIGIN);
         return r;
@@ -139,13 +143,13 @@ final class CProfThreads {
     }
 
     /**
-     * Sees to it that there is room in the list for those that will lease the trees to come. Who plants certain trees does, one after
-     * the other, for no two may at a time, and long before, for nobody can wait.
+     * Sees to it that there is room in the list for those that will lease the trees to come. One thread does, who planted a certain tree,
+     * for no two may, and long before, for nobody can wait.
      */
-    @Hidden static void planted(int number) {
+    @Hidden private static void planted(int number) {
         Thread[][] all = virtuals;
         int next = number / VIRTUALS_EACH + 1;
-        if ((number & VIRTUALS_EACH / 4 - 1) != 0 || (number & VIRTUALS_EACH / 2) == 0 || all == null || next >= all.length || all[next] != null) return;
+        if ((number & VIRTUALS_EACH - 1) != VIRTUALS_EACH / 2 || all == null || next >= all.length) return;
         try {
             all[next] = new Thread[VIRTUALS_EACH];
         } catch (OutOfMemoryError e) {
@@ -155,12 +159,13 @@ final class CProfThreads {
 
     /**
      * Enters in the list that this virtual thread, or none, has the tree. False: there is no room. While it has the tree it is kept
-     * alive, as the JDK keeps it from its start to its end, unless told otherwise (jdk.internal.vm.ThreadContainers).
+     * alive, as the JDK keeps most from their start to their end, unless told otherwise (jdk.internal.vm.ThreadContainers).
      */
     @Hidden private static boolean list(Unsafe u, long r, Thread t) {
         Thread[][] all = virtuals;
         int number = u.getInt(null, r + ROOT_NUMBER);
-        if (all == null || number / VIRTUALS_EACH >= all.length) return false;
+        // The last: a tree of a recording that has ended.
+        if (all == null || number / VIRTUALS_EACH >= all.length || CProfSlots.stale(r)) return false;
         Thread[] some = all[number / VIRTUALS_EACH];
         if (some == null) return false;
         some[number & VIRTUALS_EACH - 1] = t;
@@ -168,9 +173,10 @@ final class CProfThreads {
     }
 
     /** Notes in the tree who has it now. */
-    @Hidden private static void lessee(Unsafe u, Thread t, long r, Object name, int hash) {
+    @Hidden private static void lessee(Unsafe u, Thread t, long r, Object name, int hash, boolean listed) {
         int flags = u.getInt(null, r + ROOT_FLAGS) | LEASED;
-        if (virtual == 2 && t instanceof BaseVirtualThread) flags |= list(u, r, t) ? VIRTUAL_THREADS : VIRTUAL_THREADS | UNLISTED;
+        if (virtual == 2 && t instanceof BaseVirtualThread) flags |= VIRTUAL_THREADS;
+        if (!listed) flags |= UNLISTED;
         if (name == null) flags |= UNNAMED;
         int label = u.getInt(null, r + ROOT_LABEL);
         if (label == 0) {
