@@ -10,8 +10,8 @@ use std::path::PathBuf;
   cprof merge runs/*.cprof -o all.cprof && cprof report all.cprof
 
 Counts add up per method and calling context, whatever the machine or JDK; threads of one name are one. The result is a profile
-like any other, and can be merged again. Profiles with and without call sites (--sites), or with and without
-folded contexts (--depth, --fold-recursion), do not go together and are refused: merge each kind by itself. A
+like any other, and can be merged again. Profiles with and without call sites (--sites), with and without folded
+contexts (--fold-recursion), or with different --depth, do not go together and are refused: merge each kind by itself. A
 method cache that some of the runs did not simulate is left out, with a note.
 
 Exit code: 0; 1 when a profile cannot be read or does not go with the others; 2 for wrong options.")]

@@ -10,7 +10,8 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * How many bytecodes a test method may execute, with everything it calls. Counted exactly, and without {@code @BeforeEach} and
- * {@code @AfterEach}, when the tests run under the cprof agent. What other threads do that the test starts or uses is not in it.
+ * {@code @AfterEach}, when the tests run under the cprof agent. What other threads do that the test starts or uses is not in it,
+ * nor are the tests of a {@code @TestFactory}, which run when that has returned.
  *
  * <p>Without the agent nothing is counted. What happens then, the JUnit configuration parameter {@code cprof.budgets} says (a
  * system property, or a line of {@code junit-platform.properties}): {@code ignore}, the default, runs the test as if it had no
