@@ -14,7 +14,7 @@ use cprof_profile::options;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithRawSiginfo;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -30,7 +30,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     if name != "java" {
         bail!(Usage(format!(
             "{} is not a java command. Give one after --, as in: cprof run -- java -jar app.jar. For a program that starts \
-             java itself, put the agent into JAVA_TOOL_OPTIONS: -agentpath:/path/to/{AGENT}=out=app.cprof",
+             java itself, put the agent into JAVA_TOOL_OPTIONS: -agentpath:/path/to/{AGENT}=out=app-%p.cprof, a file for each JVM",
             Path::new(java).display()
         )));
     }
@@ -73,7 +73,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     let mut command = Command::new(java);
     // The user's own -Xss on the command line comes later and wins.
     let variables = stack_size::VARIABLES.map(|(name, _)| std::env::var_os(name));
-    command.args([option.as_os_str(), OsStr::new(&stack_size::leading(&variables))]);
+    command.arg(option.as_os_str()).args(stack_size::leading(&variables));
     if args.deterministic {
         command.args(DETERMINISTIC).env("TZ", "UTC").env("LC_ALL", "C.UTF-8");
     }

@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::Path;
 
+const XSS: &str = "-Xss";
+
 /// By how much stacks are larger under cprof.
 const TIMES: u64 = 4;
 
@@ -18,14 +20,22 @@ const OF_MAIN_THREAD: &str = "-Xss4m";
 /// JDK_JAVA_OPTIONS Launcher Environment Variable*), and whether these may be in files.
 pub const VARIABLES: [(&str, bool); 2] = [("JAVA_TOOL_OPTIONS", false), ("JDK_JAVA_OPTIONS", true)];
 
-/// The option that stands before those of the command line, for stacks as large as those of the [`VARIABLES`], which it overrides,
-/// are to be. `variables`: what they are.
-pub fn leading(variables: &[Option<OsString>; VARIABLES.len()]) -> String {
+/// The options that stand before those of the command line, for stacks as large as those of the [`VARIABLES`], which they override,
+/// are to be. `variables`: what they are. The launcher makes the main thread's as `-Xss` says, and the JVM the others as the last says.
+pub fn leading(variables: &[Option<OsString>; VARIABLES.len()]) -> Vec<String> {
     let options = VARIABLES.iter().zip(variables).flat_map(|(&(_, files), options)| {
         let words = options.as_deref().map(variable_words).unwrap_or_default();
         Arguments::of(&words, |path| if files { read(path) } else { None }).options
     });
-    options.filter_map(|(_, option)| larger(&option)).next_back().unwrap_or_else(|| OF_MAIN_THREAD.to_owned())
+    let (mut leading, mut last) = (OF_MAIN_THREAD.to_owned(), None);
+    for larger in options.filter_map(|(_, option)| larger(&option)) {
+        if larger.starts_with(XSS) {
+            (leading, last) = (larger, None);
+        } else {
+            last = Some(larger);
+        }
+    }
+    std::iter::once(leading).chain(last).collect()
 }
 
 /// The arguments of a `java` command, where they give stack sizes with larger ones. Those of the program itself stay as they are.
@@ -61,7 +71,7 @@ fn larger(option: &OsStr) -> Option<String> {
     if let Some(kb) = option.strip_prefix(IN_KB) {
         return times(kb.parse().ok()?).map(|kb| format!("{IN_KB}{kb}"));
     }
-    let size = option.strip_prefix("-Xss")?;
+    let size = option.strip_prefix(XSS)?;
     let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit: u64 = match &size[digits.len()..] {
         "" => 1,
@@ -94,11 +104,14 @@ mod tests {
     #[test]
     fn stacks_of_the_environment_are_not_made_smaller() {
         let leading = |tool, java| leading(&[tool, java].map(|options: Option<&str>| options.map(OsString::from)));
-        assert_eq!(leading(None, None), "-Xss4m");
-        assert_eq!(leading(Some("-Xmx1g"), Some("")), "-Xss4m");
-        assert_eq!(leading(Some("-Xss8m -Xmx1g"), Some("-Xint")), "-Xss32768k");
-        assert_eq!(leading(Some("-Xss8m"), Some("-Xss1m '-Xss2m'")), "-Xss8192k");
-        assert_eq!(leading(None, Some("-Dx='-Xss2m -Xss3m'")), "-Xss4m");
+        assert_eq!(leading(None, None), ["-Xss4m"]);
+        assert_eq!(leading(Some("-Xmx1g"), Some("")), ["-Xss4m"]);
+        assert_eq!(leading(Some("-Xss8m -Xmx1g"), Some("-Xint")), ["-Xss32768k"]);
+        assert_eq!(leading(Some("-Xss8m"), Some("-Xss1m '-Xss2m'")), ["-Xss8192k"]);
+        assert_eq!(leading(None, Some("-Dx='-Xss2m -Xss3m'")), ["-Xss4m"]);
+        // The main thread's is the launcher's, which knows one of the two.
+        assert_eq!(leading(Some("-XX:ThreadStackSize=2048"), None), ["-Xss4m", "-XX:ThreadStackSize=8192"]);
+        assert_eq!(leading(Some("-XX:ThreadStackSize=2048"), Some("-Xss2m")), ["-Xss8192k"]);
     }
 
     #[test]

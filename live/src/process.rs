@@ -5,6 +5,7 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, open, openat};
 use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +38,11 @@ fn is_over(stat: &str, status: &str) -> bool {
     matches!(state, Some("Z" | "X")) && last
 }
 
+/// The process that a thread is of; a process is its own first thread.
+fn group_of(status: &str) -> Option<u32> {
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
 impl Process {
     /// Looks a process up.
     ///
@@ -50,6 +56,9 @@ impl Process {
         let status = read(&format!("/proc/{pid}/status")).map_err(gone)?;
         if is_over(&stat, &status) {
             return Err(io::ErrorKind::NotFound.into());
+        }
+        if let Some(process) = group_of(&status).filter(|&process| process != pid) {
+            return Err(io::Error::other(format!("{pid} is a thread of process {process}; name that")));
         }
         Process::parse(pid, &stat, &status).ok_or_else(|| io::Error::other(format!("/proc/{pid}/status cannot be understood")))
     }
@@ -141,11 +150,14 @@ fn files_of(maps: &str) -> Vec<String> {
 /// # Errors
 /// It cannot be read, or is no ordinary file.
 pub(crate) fn read_foreign(path: &Path, most: u64, more: OFlags) -> io::Result<(Vec<u8>, u32)> {
-    let file = open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | more, Mode::empty())?;
-    let stat = fstat(&file)?;
+    // To open a device may have effects.
+    let found = open(path, OFlags::PATH | OFlags::CLOEXEC | more, Mode::empty())?;
+    let stat = fstat(&found)?;
     if !FileType::from_raw_mode(stat.st_mode).is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
+    let itself = format!("/proc/self/fd/{}", found.as_raw_fd());
+    let file = open(itself, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
     let mut bytes = Vec::new();
     File::from(file).take(most).read_to_end(&mut bytes)?;
     Ok((bytes, stat.st_uid))
@@ -253,6 +265,21 @@ mod tests {
         assert!(process.handles(3) && !process.handles(2) && !process.handles(0));
         assert_eq!(Process::parse(70, "70 (a", status), None);
         assert_eq!(Process::parse(70, stat, "Uid: x"), None);
+    }
+
+    #[test]
+    fn a_thread_is_no_process() {
+        let (said, heard) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let own = fs::read_link("/proc/thread-self").unwrap();
+            said.send(own.file_name().unwrap().to_str().unwrap().parse::<u32>().unwrap()).unwrap();
+            let _ = ended.recv();
+        });
+        let error = Process::find(heard.recv().unwrap()).unwrap_err().to_string();
+        assert!(error.ends_with(&format!("is a thread of process {}; name that", std::process::id())), "{error}");
+        drop(end);
+        thread.join().unwrap();
     }
 
     #[test]

@@ -84,6 +84,18 @@ fn a_recording_becomes_a_profile() {
 }
 
 #[test]
+fn command_lines_may_be_long() {
+    let place = Place::new();
+    let path = place.recording(DEAD);
+    let command_line = vec!["x".repeat(100_000); 20];
+    let run = RunFacts { main_class: "Main".into(), command_line: command_line.clone(), ..RunFacts::default() };
+    let mut log = Vec::new();
+    encode(&Entry::Origin(&Origin { log_version: LOG_VERSION, process_start: 5, run }.to_json()), &mut log);
+    fs::write(path.join("classes"), log).unwrap();
+    assert_eq!(take::origin(&open(&path).unwrap()).unwrap().run.command_line, command_line);
+}
+
+#[test]
 fn other_versions_and_other_files_are_named() {
     let place = Place::new();
     let path = place.recording(DEAD);

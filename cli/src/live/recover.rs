@@ -19,7 +19,7 @@ pub fn recover(args: &Recover) -> Result<()> {
     let out = out_path(&args.out, &profile.run);
     let bytes = output::write_profile(&out, &profile)?;
     // What was written is read as any reader will, and evaluated; from a pipe or a device it is not to be had back.
-    let read = out.is_file().then(|| file::read(&out)).transpose()?;
+    let read = (out != Path::new("-") && out.is_file()).then(|| file::read(&out)).transpose()?;
     let again = read.as_ref().unwrap_or(&profile);
     ensure!(*again == profile, "{} does not read back as it was written; is the disk in order?", out.display());
     let found = integrity::check(again).with_context(|| format!("{} was written, but cannot be evaluated", out.display()))?;

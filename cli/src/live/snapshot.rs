@@ -6,7 +6,7 @@ use crate::args::Snapshot;
 use crate::output::{self, tell};
 use anyhow::Result;
 use cprof_live::take;
-use cprof_profile::model::Taken;
+use cprof_profile::model::{RunFacts, Taken};
 use cprof_profile::names::thousands;
 use std::path::Path;
 
@@ -23,7 +23,8 @@ pub fn snapshot(args: &Snapshot) -> Result<()> {
     }
     let recording = which::recorded(args.pid)?;
     let profile = take::read(&recording)?.profile(Taken::Running)?;
-    let out = out_path(&args.out, &profile.run);
+    // In a container it has another.
+    let out = out_path(&args.out, &RunFacts { pid: args.pid, ..profile.run.clone() });
     let bytes = output::write_profile(&out, &profile)?;
     if args.quiet {
         // What there is to warn of is in the profile too.

@@ -90,7 +90,8 @@ fn class_space(report: &str) -> Option<Room> {
 
 /// The size that is called so in a line of several.
 fn part(line: &str, name: &str) -> Option<u64> {
-    line.split(',').find_map(|part| size(part.trim().strip_suffix(name)?))
+    // Not at a comma within a number.
+    line.split(", ").find_map(|part| size(part.trim().trim_end_matches(',').strip_suffix(name)?))
 }
 
 /// What follows a mark at the beginning of a line, the first of its kind.
@@ -102,10 +103,10 @@ fn limit(report: &str) -> Option<u64> {
     size(behind(report, "MaxMetaspaceSize:")?)
 }
 
-/// `48.00 MB`, and what may follow.
+/// `48.00 MB`, and what may follow. The JVM writes numbers as its locale has them, `48,00 MB` say.
 fn size(text: &str) -> Option<u64> {
     let mut words = text.split_whitespace();
-    let number: f64 = words.next()?.parse().ok()?;
+    let number: f64 = words.next()?.replace(',', ".").parse().ok()?;
     let unit = match words.next()? {
         "bytes" => 0,
         "KB" => 10,
@@ -139,6 +140,8 @@ mod tests {
         assert_eq!(parsed("48.00 MB", "1.00 GB"), Some((951, vec![all])));
         assert_eq!(parsed("unlimited", "16.00 MB"), Some((951, vec![classes])));
         assert_eq!(parsed("48.00 MB", "16.00 MB"), Some((951, vec![all, classes])));
+        let german = report("48,00 MB", "16,00 MB").replace("1.25 MB", "1,25 MB").replace("128.00 KB", "128,00 KB");
+        assert_eq!(Metaspace::parse(&german).map(|m| (m.classes, m.rooms)), Some((951, vec![all, classes])));
         assert_eq!(all.left(), (48 << 20) - (1280 << 10));
         assert_eq!(parsed("unlimited", "1.00 GB"), None);
         assert_eq!(Metaspace::parse("101\nOperation jcmd not recognized!"), None);

@@ -3,8 +3,8 @@
 use super::FileMemory;
 use crate::process::{own_user, user_name};
 use cprof_instrument::abi::{flags, header};
-use cprof_profile::recording::Memory;
 use cprof_profile::recording::files::{ARENA, CLASS_LOG, DirectoryName};
+use cprof_profile::recording::{Log, Memory};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, open, openat};
 use std::fs::File;
@@ -15,8 +15,9 @@ use thiserror::Error;
 
 /// What `st_blocks` counts in (inode(7)).
 const BLOCK: u64 = 512;
-/// More than the first record of a class log takes: most of it are the options, and what a command line holds is less.
-const BEGINNING: usize = 256 << 10;
+/// More than the first record of nearly every class log takes, and more than that of any: most of it is the command line, and Linux
+/// allows one of some megabytes.
+const BEGINNINGS: [usize; 2] = [256 << 10, 16 << 20];
 /// How much of a class log is read at a time.
 const STEP: usize = 1 << 20;
 
@@ -158,9 +159,15 @@ impl Recording {
 
     /// A copy of the class log's beginning, where its first record is: who records. The whole may be tens of MB.
     pub fn beginning(&self) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; BEGINNING];
-        let read = read_up_to(&self.log, &mut bytes, 0)?;
-        bytes.truncate(read);
+        let mut bytes = Vec::new();
+        for most in BEGINNINGS {
+            bytes.resize(most, 0);
+            let read = read_up_to(&self.log, &mut bytes, 0)?;
+            bytes.truncate(read);
+            if read < most || Log::read(&bytes).origin.is_some() {
+                break;
+            }
+        }
         Ok(bytes)
     }
 

@@ -51,14 +51,15 @@ impl Marks {
         Marks(vec![0; bytes.div_ceil(PLACES as u64 * abi::UNIT) as usize])
     }
 
-    /// Marks a place. False: it was marked, or is none.
+    /// Marks a place, which may be behind what there was at first: whoever records may go on. False: it was marked.
     pub(super) fn mark(&mut self, reference: u32) -> bool {
         let (word, bit) = (reference as usize / PLACES, 1 << (reference as usize % PLACES));
-        self.0.get_mut(word).is_some_and(|marks| {
-            let is_new = *marks & bit == 0;
-            *marks |= bit;
-            is_new
-        })
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        let is_new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        is_new
     }
 }
 
@@ -70,7 +71,7 @@ mod tests {
     #[test]
     fn a_place_is_marked_once() {
         let mut marks = Marks::new(64 * abi::UNIT + 1);
-        assert_eq!([0, 63, 64, 0, 64, 128].map(|place| marks.mark(place)), [true, true, true, false, false, false]);
+        assert_eq!([0, 63, 64, 0, 64, 128].map(|place| marks.mark(place)), [true, true, true, false, false, true]);
     }
 
     #[test]
