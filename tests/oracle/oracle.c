@@ -147,12 +147,23 @@ static void reached(jvmtiEnv *jvmti, struct method *m, int at) {
         die("decoding bytecode", JVMTI_ERROR_INTERNAL);
 }
 
-/* A method is entered: its first instruction is all that can come. */
+/* Whether HotSpot may hide some of its instructions: it posts no events while a thread mounts or unmounts (jvmtiExport.cpp, since JDK 21),
+ * which begins and ends in the middle of methods of these classes. */
+static int is_hidden_in_part(const struct method *m) {
+    return strncmp(m->class_name, "java.lang.VirtualThread", 23) == 0 || strncmp(m->class_name, "jdk.internal.vm.Continuation", 28) == 0;
+}
+
+/* A method is entered: its first instruction is all that can come, unless some that come cannot be seen. */
 static void arm_entry(jvmtiEnv *jvmti, struct method *m) {
     if (m->native)
         return;
     m->shallow = is_shallow(m);
-    arm(jvmti, m, 0);
+    int all = !m->shallow && is_hidden_in_part(m);
+    for (int at = 0, length; at < (all ? m->length : 1); at += length) {
+        arm(jvmti, m, at);
+        if ((length = instruction_length(m->code, m->length, at)) <= 0)
+            die("decoding bytecode", JVMTI_ERROR_INTERNAL);
+    }
 }
 
 static void push(struct thread *thread, struct method *m) {
