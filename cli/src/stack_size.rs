@@ -127,8 +127,8 @@ mod tests {
         assert_eq!(of(&[&options, "-Xss1m", "-jar", "x.jar"]), [&options, "-Xss4096k", "-jar", "x.jar"], "the last one counts");
         assert_eq!(of(&[&options, &program, "-Xss1m"]), [&options, "-Xss8192k", &program, "-Xss1m"]);
         let of_variable = |options: &str| leading(&[None, Some(OsString::from(options))]);
-        assert_eq!(of_variable(&options), "-Xss8192k");
-        assert_eq!(leading(&[Some(OsString::from(&options)), None]), "-Xss4m", "the JVM reads no such files");
+        assert_eq!(of_variable(&options), ["-Xss8192k"]);
+        assert_eq!(leading(&[Some(OsString::from(&options)), None]), ["-Xss4m"], "the JVM reads no such files");
     }
 
     #[test]
