@@ -252,7 +252,7 @@ impl Agent {
         if numbers.is_empty() {
             return (Vec::new(), all);
         }
-        let Some(virtuals) = jni.static_array(self.runtime.load(Ordering::Acquire), &abi::VIRTUALS) else {
+        let Some(virtuals) = jni.static_array(self.runtime.load(Ordering::Acquire), abi::VIRTUALS) else {
             return (Vec::new(), false);
         };
         let mut lists = HashMap::new();

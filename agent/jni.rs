@@ -6,7 +6,7 @@ use jni_sys::{
     JNI_OK, JNI_TRUE, JNI_VERSION_1_2, JNIEnv, JNINativeMethod, JavaVM, jbyteArray, jclass, jfieldID, jmethodID, jobject,
     jobjectArray, jstring, jvalue,
 };
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, c_void};
 use std::marker::PhantomData;
 
 /// The JNI environment of the current thread, for the length of one callback.
@@ -237,24 +237,22 @@ impl<'a> Jni<'a> {
         if self.faulty("JNI SetStaticBooleanField") {
             return None;
         }
-        let field = call!(self, v1_2, GetStaticFieldID, class, name.as_ptr(), c"Z".as_ptr());
-        if self.failed() || field.is_null() {
-            return None;
-        }
+        let field = self.static_field(class, name, c"Z")?;
         call!(self, v1_2, SetStaticBooleanField, class, field, value);
         Some(())
     }
 
+    fn static_field(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jfieldID> {
+        let field = call!(self, v1_2, GetStaticFieldID, class, name.as_ptr(), descriptor.as_ptr());
+        if self.failed() || field.is_null() { None } else { Some(field) }
+    }
+
     /// What a static field of this name and descriptor has: an array.
-    pub fn static_array(self, class: jclass, (name, descriptor): &(&str, &str)) -> Option<jobjectArray> {
+    pub fn static_array(self, class: jclass, (name, descriptor): (&CStr, &CStr)) -> Option<jobjectArray> {
         if class.is_null() || self.faulty("JNI GetStaticObjectField") {
             return None;
         }
-        let (name, descriptor) = (CString::new(*name).ok()?, CString::new(*descriptor).ok()?);
-        let field = call!(self, v1_2, GetStaticFieldID, class, name.as_ptr(), descriptor.as_ptr());
-        if self.refused("JNI GetStaticFieldID") || field.is_null() {
-            return None;
-        }
+        let field = self.static_field(class, name, descriptor)?;
         let array = call!(self, v1_2, GetStaticObjectField, class, field);
         if array.is_null() { None } else { Some(array) }
     }

@@ -3,6 +3,8 @@
 //!
 //! `runtime-java/` mirrors the numbers here as Java constants; a test compares the two.
 
+use std::ffi::CStr;
+
 /// Internal name of the runtime class, defined in java.base (loader null).
 pub const RUNTIME: &str = "java/lang/CProfRuntime";
 
@@ -366,9 +368,9 @@ pub mod lessees {
     pub const UNLISTED: u32 = 32;
 }
 
-/// Static field of the [runtime class](RUNTIME): the virtual threads that have a tree now, if there was room, by [`root::NUMBER`], in arrays of
-/// [`VIRTUALS_EACH`]. Elsewhere the VM finds them by a walk of the heap only.
-pub const VIRTUALS: (&str, &str) = ("virtuals", "[[Ljava/lang/Thread;");
+/// Static field of the [runtime class](RUNTIME), as JNI is asked for it: the virtual threads that have a tree now, if there was
+/// room, by [`root::NUMBER`], in arrays of [`VIRTUALS_EACH`]. Elsewhere the VM finds them by a walk of the heap only.
+pub const VIRTUALS: (&CStr, &CStr) = (c"virtuals", c"[[Ljava/lang/Thread;");
 /// See [`VIRTUALS`]; a power of two.
 pub const VIRTUALS_EACH: u32 = 2048;
 

@@ -1,7 +1,8 @@
 /*
  * An independent count to compare cprof with: calls, exceptional exits and executed bytecodes per calling context, by
- * JVMTI events alone. A breakpoint stands on every instruction that may come next, since SingleStep is not exact: HotSpot posts none for the
- * second half of a rewritten pair of bytecodes, during constant-pool resolution, and at a handler's first bytecode.
+ * JVMTI events alone. A breakpoint stands on every instruction that may come next, since SingleStep is not exact: HotSpot
+ * posts none for the second half of a rewritten pair of bytecodes, during constant-pool resolution, and at a handler's first
+ * bytecode.
  * Nothing here is shared with cprof, the instruction decoder included.
  *
  *   -agentpath:liboracle.so=root=p.Class.method,root=…,out=FILE[,shallow=PREFIX]…[,trace=FILE][,debug]
@@ -114,8 +115,6 @@ static int is_shallow(const struct method *m) {
 
 /* A breakpoint on that instruction, once. */
 static void arm(jvmtiEnv *jvmti, struct method *m, int at) {
-    if (m->native)
-        return;
     if (m->places == NULL && (m->places = calloc((size_t)m->length + 1, 1)) == NULL)
         die("calloc", JVMTI_ERROR_OUT_OF_MEMORY);
     if (at < 0 || at >= m->length)

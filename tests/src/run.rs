@@ -196,15 +196,16 @@ pub fn end(mut java: Command) -> Ending {
 /// virtual threads waited for monitors, whose owners had no carrier (seen twice, before VirtualThreads linked first what they
 /// waited for).
 pub(crate) fn end_of_oracle(java: Command) -> Ending {
-    // timeout sends the signal to its whole group, and is in it.
     let hung = |ending: &Ending| ending.code == -libc::SIGKILL;
-    let limited = || {
-        let mut timeout = Command::new("timeout");
-        timeout.args(["-s", "KILL", ORACLE_SECONDS]);
-        under(timeout, &java)
-    };
-    let patient = (0..2).map(|_| end(limited())).find(|ending| !hung(ending));
+    let patient = (0..2).map(|_| end_within(ORACLE_SECONDS, &java)).find(|ending| !hung(ending));
     patient.unwrap_or_else(|| end(java))
+}
+
+/// As [`end`], of a JVM that is killed after so many seconds. timeout sends the signal to its whole group, and is in it.
+pub fn end_within(seconds: &str, java: &Command) -> Ending {
+    let mut timeout = Command::new("timeout");
+    timeout.args(["-s", "KILL", seconds]);
+    end(under(timeout, java))
 }
 
 /// A command under another, which takes it as its last arguments.

@@ -24,7 +24,7 @@ pub fn snapshot(args: &Snapshot) -> Result<()> {
     let recording = which::recorded(args.pid)?;
     let profile = take::read(&recording)?.profile(Taken::Running)?;
     // In a container it has another.
-    let out = out_path(&args.out, &RunFacts { pid: args.pid, ..profile.run.clone() });
+    let out = out_path(&args.out, &RunFacts { pid: args.pid, started_ms: profile.run.started_ms, ..RunFacts::default() });
     let bytes = output::write_profile(&out, &profile)?;
     if args.quiet {
         // What there is to warn of is in the profile too.

@@ -6,7 +6,6 @@ use cprof_tests::run::{self, Ending, Report};
 use cprof_tests::tree::Tree;
 use cprof_tests::{OrFail, build};
 use std::path::Path;
-use std::process::Command;
 
 /// Runs the program; `snapshot` is what it asks to write.
 fn steered(jdk: &Jdk, class_path: &str, flags: &[String], snapshot: &Path) -> Ending {
@@ -111,9 +110,7 @@ fn virtual_threads_ask_and_are_counted_to_the_bytecode_with_and_without_continua
             java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
             java.args(["-cp", &build::with_api(&jdk), "Bound"]).arg(&snapshot);
             // A thread that stops itself never goes on.
-            let mut limited = Command::new("timeout");
-            limited.args(["-s", "KILL", "300"]);
-            let ending = run::end(run::under(limited, &java));
+            let ending = run::end_within("300", &java);
             let what = format!("JDK {}, {continuations}", jdk.feature);
             assert_eq!((ending.stdout.as_str(), ending.stderr.as_str(), ending.code), ("true\n", "", 7), "{what}");
             // aload_0, invokevirtual; then goto over the handler, invokestatic, return.
@@ -137,9 +134,7 @@ fn snapshots_are_taken_of_virtual_threads_while_a_collection_has_to_wait() {
             java.args([collector, "-Xmn4m"]);
             java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
             java.args(["-cp", &build::with_api(&jdk), "Critical"]).arg(&snapshot);
-            let mut limited = Command::new("timeout");
-            limited.args(["-s", "KILL", "300"]);
-            let ending = run::end(run::under(limited, &java));
+            let ending = run::end_within("300", &java);
             let what = format!("JDK {}, {collector}", jdk.feature);
             assert_eq!((ending.stdout, ending.stderr.as_str(), ending.code), ("true\n".repeat(10), "", 0), "{what}");
             // aload_0, invokevirtual; then goto over the handler, return.
