@@ -1,5 +1,5 @@
-//! Faults on demand: what a test makes go wrong, to see that the program does not notice. Only with the feature `faults`; without
-//! it these functions are empty and the points no code.
+//! Faults on demand: what a test makes go wrong, to see that the program does not notice. Only in builds with debug
+//! assertions; in others these functions are empty and the points no code.
 //!
 //! The variable `CPROF_FAULTS` of the JVM names a file that is read when the agent is loaded and at each command to it. Its line
 //! is `list PATH`: each point that is passed is appended to that file; or `KIND N POINT`: what happens where POINT is passed for
@@ -26,7 +26,7 @@ pub fn io(point: &'static str) -> std::io::Result<()> {
     if fails(point) { Err(std::io::Error::from_raw_os_error(NO_MEMORY)) } else { Ok(()) }
 }
 
-#[cfg(not(feature = "faults"))]
+#[cfg(not(debug_assertions))]
 mod switch {
     /// Reads what is to go wrong.
     #[inline(always)]
@@ -56,7 +56,7 @@ mod switch {
     }
 }
 
-#[cfg(feature = "faults")]
+#[cfg(debug_assertions)]
 mod switch {
     use crate::{Agent, lock, message};
     use std::fs::{File, OpenOptions};

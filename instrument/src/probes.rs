@@ -126,14 +126,19 @@ impl Planner {
 
     /// How often an edge is expected to be taken, and how much a counter on it would cost.
     fn weight(graph: &Graph, edge: &FlowEdge) -> u32 {
+        // More than any depth of loops.
+        const LOCKED: u32 = 1 << 20;
+        // In front of a monitorexit that is in no exception range, as scalac leaves it, a counter would be the one call that could
+        // leave the method with the monitor held, and HotSpot does not compile such methods (generateOopMap.cpp).
+        let locked = if edge.to < graph.exit() && graph.unlocks(edge.to) { LOCKED } else { 0 };
         let depth = |b: u32| graph.blocks.get(b as usize).map_or(0, |b| u32::from(b.depth));
         match edge.kind {
             // No code runs when super() throws, so that this edge cannot carry a counter.
             EdgeKind::SuperThrow => u32::MAX,
             // A counter on a jump that is one of several out of its block may need a detour.
-            EdgeKind::Taken | EdgeKind::Case => 4 * depth(edge.from).min(depth(edge.to)) + 1,
+            EdgeKind::Taken | EdgeKind::Case => locked + 4 * depth(edge.from).min(depth(edge.to)) + 1,
             EdgeKind::Return => 4 * depth(edge.from),
-            _ => 4 * depth(edge.from).min(depth(edge.to)),
+            _ => locked + 4 * depth(edge.from).min(depth(edge.to)),
         }
     }
 

@@ -56,7 +56,7 @@ pub fn release(file: &str) -> PathBuf {
         None => directory().with_file_name("release"),
     };
     let path = directory.join(file);
-    assert!(path.exists(), "{} is not there; run `cargo build --release --workspace` first", path.display());
+    assert!(path.exists(), "{} is not there; run `cargo build --release` first", path.display());
     path
 }
 

@@ -1,4 +1,4 @@
-//! Faults that the agent's build with the feature `faults` makes on demand (`agent/faults.rs`).
+//! Faults that the agent's debug build makes on demand (`agent/faults.rs`).
 
 use crate::OrFail;
 use crate::build;
@@ -6,14 +6,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The agent with faults, built by `cargo build --profile faults --features faults -p cprof-agent`.
+/// The agent with faults, built by `cargo build --workspace --all-targets`.
 pub fn agent() -> PathBuf {
-    let agent = build::directory().with_file_name("faults").join("libcprof.so");
-    assert!(
-        agent.exists(),
-        "{} is not there; run `cargo build --profile faults --features faults -p cprof-agent` first",
-        agent.display()
-    );
+    let agent = build::directory().with_file_name("debug").join("libcprof.so");
+    assert!(agent.exists(), "{} is not there; run `cargo build --workspace --all-targets` first", agent.display());
     agent
 }
 

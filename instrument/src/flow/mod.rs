@@ -30,6 +30,8 @@ pub mod mark {
     pub const CUT_OFF: u8 = 32;
     /// The constructor's call of super(...) or this(...).
     pub const SUPER_CALL: u8 = 64;
+    /// A monitorexit.
+    pub const UNLOCK: u8 = 128;
 }
 
 /// A basic block: bytecode indices.
@@ -230,6 +232,7 @@ impl Graph {
                     self.loads.extend(i.local().map(|local| Load { bci: i.bci, local, reference }));
                 }
                 op::GETFIELD | op::PUTFIELD => self.accesses_fields = true,
+                op::MONITOREXIT => self.marks[bci] |= mark::UNLOCK,
                 op::NEW if is_constructor => self.own_new |= is_own_or_super(class, class.pool.class_name(i.u2())?),
                 op::INVOKESPECIAL if is_constructor => {
                     let callee = class.pool.member(i.u2())?;
@@ -408,6 +411,18 @@ impl Graph {
     /// Whether a constructor's call of `super(...)` or `this(...)` ends this block. No handler may cover it.
     pub fn ends_in_super(&self, block: &Block) -> bool {
         self.marks[block.last as usize] & mark::SUPER_CALL != 0
+    }
+
+    /// Whether a block releases a monitor before anything else in it can throw, as compilers end `synchronized`.
+    pub fn unlocks(&self, block: u32) -> bool {
+        let Block { start, end, .. } = self.blocks[block as usize];
+        self.marks[start as usize..end as usize].iter().find(|&&m| m & mark::THROWS != 0).is_some_and(|m| m & mark::UNLOCK != 0)
+    }
+
+    /// Whether a block releases a monitor anywhere.
+    pub fn has_unlock(&self, block: u32) -> bool {
+        let Block { start, end, .. } = self.blocks[block as usize];
+        self.marks[start as usize..end as usize].iter().any(|m| m & mark::UNLOCK != 0)
     }
 
     /// Every backward jump is taken for a loop from its target to itself.

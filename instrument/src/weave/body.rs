@@ -133,11 +133,24 @@ impl Body {
         }
 
         let mut block = 0u32;
+        // The counter of a handler that is not yet entered, and whether it is now.
+        let mut awaited = NONE;
+        let mut unlocked = false;
         for next in Instructions::new(code.bytes, code.at) {
             let i = next?;
             let bci = i.bci as usize;
             let marks = graph.marks[bci];
             behind[bci] = emit.out.len() as u32;
+            if unlocked {
+                emit.caught();
+                emit.count(awaited);
+                if !precise {
+                    let start = graph.blocks[block as usize].start;
+                    emit.set_where(start, None);
+                    known = Some(start);
+                }
+                awaited = NONE;
+            }
             if marks & mark::LEADER != 0 {
                 block = graph.block_at(i.bci);
                 let counters = placement.blocks[block as usize];
@@ -153,7 +166,8 @@ impl Body {
                 if counters.at_start != NONE {
                     emit.count(counters.at_start);
                 }
-                if publishes && !precise && graph.blocks[block as usize].throws {
+                awaited = counters.behind_unlock;
+                if publishes && !precise && awaited == NONE && graph.blocks[block as usize].throws {
                     emit.set_where(i.bci, known);
                     known = Some(i.bci);
                 }
@@ -161,11 +175,13 @@ impl Body {
                 arrival[bci] = emit.out.len() as u32;
             }
             if publishes && marks & mark::THROWS != 0 {
-                if precise {
+                // What it holds where a handler awaits its entrance is where the exception came from.
+                if precise && awaited == NONE {
                     emit.set_where(i.bci, known);
                     known = Some(i.bci);
                 }
-                if source.options.sites {
+                // A monitorexit runs no other code.
+                if source.options.sites && marks & mark::UNLOCK == 0 {
                     emit.site(i.bci);
                 }
             }
@@ -183,6 +199,7 @@ impl Body {
             }
             instruction[bci] = emit.out.len() as u32;
             copy(&mut emit, &i, block, source, placement, far, jumps);
+            unlocked = awaited != NONE && marks & mark::UNLOCK != 0;
             if matches!(i.opcode, op::JSR | op::JSR_W) {
                 known = None; // the subroutine sets it to its own
             }
@@ -309,6 +326,7 @@ fn landing_pads(
         if let Some(to) = pad.detour {
             let counting = placement.counting_pad(pad.from, to).map(|p| p as u32);
             jump(emit.out, jumps, op::GOTO_W, true, counting, to, pad.from);
+            placement.pads[p].end = emit.out.len() as u32;
             continue;
         }
         // Control comes from no block: an exception is caught.
@@ -319,6 +337,7 @@ fn landing_pads(
         if p + 1 < last_pad {
             jump(emit.out, jumps, op::GOTO, false, None, block, around);
         }
+        placement.pads[p].end = emit.out.len() as u32;
     }
 }
 

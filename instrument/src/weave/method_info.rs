@@ -42,9 +42,14 @@ pub(super) fn write(out: &mut Vec<u8>, source: &Source<'_, '_>, constants: &mut 
 fn handlers(out: &mut Vec<u8>, source: &Source<'_, '_>) -> Result<(), SkipReason> {
     let &Source { code, moved, placement, .. } = source;
     let (body, graph) = (moved.body, moved.graph);
-    let rows = code.handlers().len() + body.covered.len();
-    out.extend_from_slice(&u16::try_from(rows).map_err(|_| SkipReason::TooLarge)?.to_be_bytes());
+    let count_at = out.len();
+    out.extend_from_slice(&[0, 0]);
+    let mut rows = 0usize;
     let mut row = |start: u32, end: u32, target: u32, catch_type: u16| {
+        if start == end {
+            return;
+        }
+        rows += 1;
         for value in [start as u16, end as u16, target as u16, catch_type] {
             out.extend_from_slice(&value.to_be_bytes());
         }
@@ -54,14 +59,24 @@ fn handlers(out: &mut Vec<u8>, source: &Source<'_, '_>) -> Result<(), SkipReason
         // the compilers' pattern for monitors stays balanced, without which HotSpot does not compile the method.
         let block = graph.block_at(u32::from(handler.target));
         let pad = placement.counting_pad(graph.exit(), block);
-        let target = pad.map_or(body.arrival[handler.target as usize], |p| placement.pads[p].position);
         let (start, end) = (body.behind[handler.start as usize], body.behind[handler.end as usize]);
-        row(start, end, target, handler.catch_type);
+        match pad.map(|p| placement.pads[p]) {
+            None => row(start, end, body.arrival[handler.target as usize], handler.catch_type),
+            // A range that its handler's entrance is in leaves that out, as C1 compiles no handler that covers itself; the programs'
+            // do so, but with nothing in them that may throw. Where a monitor may have to be released, it stays in.
+            Some(pad) if (start..end).contains(&pad.position) && !graph.has_unlock(block) => {
+                row(start, pad.position, pad.position, handler.catch_type);
+                row(pad.end, end, pad.position, handler.catch_type);
+            }
+            Some(pad) => row(start, end, pad.position, handler.catch_type),
+        }
     }
     for covered in &body.covered {
         let target = body.handlers[usize::from(covered.uninitialised)].unwrap_or(0);
         row(covered.start, covered.end, target, 0);
     }
+    let rows = u16::try_from(rows).map_err(|_| SkipReason::TooLarge)?;
+    out[count_at..count_at + 2].copy_from_slice(&rows.to_be_bytes());
     Ok(())
 }
 

@@ -17,6 +17,10 @@ pub(super) struct BlockCounters {
     pub(super) at_end: u16,
     /// The block, or EXIT, that `at_end` counts the way to.
     pub(super) after: u32,
+    /// The counter of a handler that is entered behind its monitorexit ([`Graph::unlocks`]), not on a pad: a call in front of that
+    /// would be one with the monitor held, and in the range of the very handler, which C1 does not compile (`exception handler
+    /// covers itself`), or, where that does not cover itself, in no range that releases it, which HotSpot does not compile at all.
+    pub(super) behind_unlock: u16,
 }
 
 impl BlockCounters {
@@ -39,6 +43,8 @@ pub(super) struct Pad {
     pub(super) detour: Option<u32>,
     /// Where the pad is in the new code; set while the code is written.
     pub(super) position: u32,
+    /// Its end there, exclusive.
+    pub(super) end: u32,
 }
 
 /// Placement of all counters of a method.
@@ -60,7 +66,7 @@ impl Placement {
         self.pads.clear();
         self.has_detours = false;
         self.blocks.clear();
-        let none = BlockCounters { fall_in: NONE, at_start: NONE, at_end: NONE, after: exit };
+        let none = BlockCounters { fall_in: NONE, at_start: NONE, at_end: NONE, after: exit, behind_unlock: NONE };
         self.blocks.resize(graph.blocks.len(), none);
         self.incoming.clear();
         self.incoming.resize(graph.blocks.len() + 1, 0);
@@ -72,9 +78,12 @@ impl Placement {
         }
         for edge in edges {
             let Some(counter) = edge.counter else { continue };
-            let pad = Pad { to: edge.to, from: edge.from, counter, detour: None, position: 0 };
+            let pad = Pad { to: edge.to, from: edge.from, counter, detour: None, position: 0, end: 0 };
             match edge.kind {
                 EdgeKind::Entry | EdgeKind::SuperThrow => {}
+                EdgeKind::Handler if self.incoming[edge.to as usize] == 1 && graph.unlocks(edge.to) => {
+                    self.blocks[edge.to as usize].behind_unlock = counter;
+                }
                 EdgeKind::Handler => self.pads.push(pad),
                 EdgeKind::Fall => self.blocks[edge.to as usize].fall_in = counter,
                 // Back from a subroutine: to the instruction after the jsr.
@@ -97,7 +106,7 @@ impl Placement {
     /// Adds a detour in front of block `at` to the start of block `to`; the pads are in order afterwards.
     pub(super) fn add_detour(&mut self, at: u32, from: u32, to: u32) {
         self.has_detours = true;
-        let pad = Pad { to: at, from, counter: NONE, detour: Some(to), position: 0 };
+        let pad = Pad { to: at, from, counter: NONE, detour: Some(to), position: 0, end: 0 };
         let i = self.pads.partition_point(|p| p.to <= at);
         self.pads.insert(i, pad);
     }

@@ -12,6 +12,7 @@ mod cache_options;
 mod call_kinds;
 mod call_sites;
 mod caught;
+mod compilers;
 mod cycles;
 mod determinism;
 mod docs;
