@@ -13,8 +13,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Where an arena is best: so low that its address fits an instruction's displacement, which saves compiled code a register and
 /// two instructions at each access. What it takes is address space that the JVM likes for its heap, but not the lowest 2 GB
@@ -43,6 +43,8 @@ pub struct Arena {
     ready: Mutex<Ready>,
     /// Code in the JVM may know addresses in it.
     exposed: AtomicBool,
+    /// See [`Arena::given_up`].
+    given_up: Arc<AtomicBool>,
 }
 
 struct Ready {
@@ -89,7 +91,15 @@ impl Arena {
         let base = map(LOW, libc::MAP_FIXED_NOREPLACE).or_else(|_| map(0, 0))?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         let ready = Ready { chunks: abi::CHUNKS + FIRST_STEP, table: 0, private: file.is_none(), full: false };
-        let arena = Arena { base, reserved, start, file, ready: Mutex::new(ready), exposed: AtomicBool::new(false) };
+        let arena = Arena {
+            base,
+            reserved,
+            start,
+            file,
+            ready: Mutex::new(ready),
+            exposed: AtomicBool::new(false),
+            given_up: Arc::default(),
+        };
         faults::io("arena fallocate")?;
         arena.allocate(0, abi::METHODS)?;
         arena.allocate(abi::CHUNKS, FIRST_STEP)?;
@@ -146,6 +156,11 @@ impl Arena {
     /// From here on its addresses are given to code in the JVM, and stay taken when the recording has ended.
     pub fn expose(&self) {
         self.exposed.store(true, Ordering::Release);
+    }
+
+    /// Becomes true when nothing but the addresses is left of an exposed one.
+    pub fn given_up(&self) -> Arc<AtomicBool> {
+        self.given_up.clone()
     }
 
     /// The address of its first byte.
@@ -397,6 +412,7 @@ impl Drop for Arena {
             // SAFETY: our own mapping; what is in it is nobody's any more.
             unsafe { libc::madvise(self.base.as_ptr().cast(), self.reserved as usize, libc::MADV_REMOVE) };
         }
+        self.given_up.store(true, Ordering::Release);
     }
 }
 

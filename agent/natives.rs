@@ -8,6 +8,7 @@ use cprof_profile::options;
 use cprof_profile::recording::log::Entry;
 use jni_sys::{JNI_TRUE, JNIEnv, jboolean, jclass, jlong, jstring};
 use std::path::Path;
+use std::sync::Arc;
 
 /// `CProfRuntime.grow0`: makes room in the arena.
 #[unsafe(no_mangle)]
@@ -47,8 +48,10 @@ unsafe fn asked<T>(env: *mut JNIEnv, node: jlong, answer: impl FnOnce(&Agent, Jn
         let jni = unsafe { Jni::new(env) }?;
         let agent = Agent::get()?;
         let _asked = Ongoing::begin(&agent.asked);
-        // Who left between these two has not seen that it is being asked.
-        Agent::get()?;
+        // Who left between these two has not seen that it is being asked, and who came is another.
+        if !Arc::ptr_eq(&agent, &Agent::get()?) {
+            return None;
+        }
         agent.unmute(jni, node);
         answer(&agent, jni)
     })

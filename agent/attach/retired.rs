@@ -9,12 +9,13 @@ use crate::jvmti::MethodId;
 use crate::lock;
 use cprof_instrument::abi;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// One recording's.
 struct Retired {
-    /// Its owner may not be dropped yet, and then it is not ours to unmap.
-    arena: Weak<Arena>,
+    /// [`Arena::given_up`]: until then it is not ours to unmap.
+    given_up: Arc<AtomicBool>,
     base: u64,
     length: usize,
     /// The methods whose active frames may write there.
@@ -27,9 +28,9 @@ unsafe impl Send for Retired {}
 static RETIRED: Mutex<Vec<Retired>> = Mutex::new(Vec::new());
 
 /// Keeps the address space of an arena while one of these methods is active.
-pub fn keep(arena: &Arc<Arena>, writers: HashSet<MethodId>) {
+pub fn keep(arena: &Arena, writers: HashSet<MethodId>) {
     let (base, length) = (arena.base(), (arena.end() - arena.base()) as usize);
-    lock(&RETIRED).push(Retired { arena: Arc::downgrade(arena), base, length, writers });
+    lock(&RETIRED).push(Retired { given_up: arena.given_up(), base, length, writers });
 }
 
 /// Gives back what nobody can write to any more.
@@ -38,11 +39,11 @@ pub fn keep(arena: &Arc<Arena>, writers: HashSet<MethodId>) {
 /// Counting is off, and `active` holds the methods of all frames of all threads.
 pub unsafe fn release(active: &HashSet<MethodId>) {
     lock(&RETIRED).retain(|retired| {
-        if retired.arena.strong_count() > 0 || retired.writers.iter().any(|method| active.contains(method)) {
+        if !retired.given_up.load(Ordering::Acquire) || retired.writers.iter().any(|method| active.contains(method)) {
             return true;
         }
         let nodes = (retired.base + abi::METHODS) as *mut libc::c_void;
-        // SAFETY: `Arena` left this mapping when it was dropped, and nobody else unmaps it. The frames that knew addresses in it
+        // SAFETY: `Arena` has left this mapping, and nobody else unmaps it. The frames that knew addresses in it
         // are gone (the caller's promise), and no others ever did, but of the junk node in front of this.
         unsafe { libc::munmap(nodes, retired.length - abi::METHODS as usize) != 0 }
     });

@@ -146,8 +146,12 @@ pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<V
     let mut all = Vec::new();
     for model in models {
         let mut caches = if on.cache.is_empty() { profile.caches.clone() } else { on.cache.clone() };
-        if caches.is_empty() {
-            caches.push(chosen_cache(profile, model.name(), &model));
+        if on.cache.is_empty() {
+            let chosen = chosen_cache(profile, model.name(), &model);
+            // One like `ideal` is a processor's own without being simulated.
+            if caches.is_empty() || chosen.is_fixed() {
+                caches.push(chosen);
+            }
         }
         let mut seen = HashSet::new();
         for cache in caches.into_iter().filter(|cache| seen.insert(*cache)) {

@@ -126,7 +126,9 @@ pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<Native
             let Some(block) = method.flow.block_at(site.bci) else { continue };
             let executed = method.executions(block, site.bci, blocks[block], gone);
             let at = if with_sites { site.bci + 1 } else { 0 };
-            match found.iter_mut().find(|f| (f.0, f.1) == (site.native, at)) {
+            // A native method is called once at a call site.
+            let same = if with_sites { None } else { found.iter_mut().find(|f| f.0 == site.native) };
+            match same {
                 Some(same) => {
                     same.2 |= site.dynamic;
                     same.3 = same.3.wrapping_add(executed);

@@ -117,7 +117,7 @@ fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
 
 /// Makes a directory by `make`, unless one for the same key is there. Made beside and renamed, so that a broken build leaves
 /// nothing.
-fn cached(name: &str, key: u64, make: impl FnOnce(&Path)) -> PathBuf {
+pub(crate) fn cached(name: &str, key: u64, make: impl FnOnce(&Path)) -> PathBuf {
     static MAKING: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
     let done = directory().join(format!("{name}-{key:016x}"));
     // Two threads that want the same do not make it twice.

@@ -4,6 +4,7 @@
 use crate::OrFail;
 use crate::caches::Cores;
 use crate::trace::{Trace, What};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
@@ -81,6 +82,8 @@ const INVOKEDYNAMIC: u8 = 186;
 pub struct Timing {
     /// By opcode, in terms of r, w and l; none where the table has -1.
     formulas: Vec<Option<String>>,
+    /// What [`Timing::of`] has answered, by opcode and `l`.
+    known: RefCell<HashMap<(u8, i64), (u64, bool)>>,
     r: i64,
     w: i64,
 }
@@ -97,7 +100,7 @@ impl Timing {
             formulas[opcode] = Some(columns[3].to_owned()).filter(|formula| formula != "-1");
         }
         assert_eq!(formulas[usize::from(INVOKESTATIC)].as_deref(), Some("74+r+max(0,r-3)+max(0,r-2)+max(0,l-37)"));
-        Timing { formulas, r, w }
+        Timing { formulas, known: RefCell::default(), r, w }
     }
 
     /// What a bytecode takes, and whether that is an average; with a method load, its time is `l`.
@@ -106,10 +109,10 @@ impl Timing {
         if opcode == IINC {
             return (4, false);
         }
-        match &self.formulas[usize::from(opcode)] {
+        *self.known.borrow_mut().entry((opcode, l)).or_insert_with(|| match &self.formulas[usize::from(opcode)] {
             Some(formula) => (Formula { rest: formula, timing: self, l }.whole() as u64, false),
             None => (200, true),
-        }
+        })
     }
 
     /// The time to have a method in the cache.

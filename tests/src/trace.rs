@@ -5,7 +5,7 @@ use crate::tree::stable;
 use crate::{OrFail, build};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A context of the oracle's. Number 0 stands for what is outside of the roots.
 #[derive(Debug, Clone, Default)]
@@ -62,23 +62,25 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Runs a program under the oracle. That takes long and gives the same for the same classes, so it is kept.
-    pub fn record(bench: &Bench, class_path: &str, main: &str, root: &str) -> Trace {
+    /// Runs a program, interpreted, under the oracle, and answers the files with its tree and its events. That takes long and gives
+    /// the same for the same classes, so they are kept.
+    pub fn files(bench: &Bench, class_path: &str, main: &str, root: &str) -> [PathBuf; 2] {
         let mut key = DefaultHasher::new();
         (bench.built.key, SAME, class_path, main, root).hash(&mut key);
-        let kept =
-            |what: &str| build::directory().join(format!("trace-{main}-{}-{:016x}.{what}", bench.jdk.feature, key.finish()));
-        let (out, trace) = (kept("csv"), kept("trace"));
-        if !out.exists() {
-            let unfinished = [&out, &trace].map(|file| file.with_extension(format!("unfinished-{}", build::unique())));
+        let files = |directory: &Path| ["tree.csv", "trace"].map(|name| directory.join(name));
+        files(&build::cached(&format!("trace-{main}-{}", bench.jdk.feature), key.finish(), |directory| {
+            let [out, trace] = files(directory);
             let mut java = bench.java(&["-Xint"]);
-            let options = format!("root={root},out={},trace={}", unfinished[0].display(), unfinished[1].display());
+            let options = format!("root={root},out={},trace={}", out.display(), trace.display());
             java.arg(format!("-agentpath:{}={options}", bench.built.oracle.display())).args(["-cp", class_path, main]);
             let ending = end_of_oracle(java);
             assert_eq!(ending.code, 0, "{main} under the oracle on JDK {}: {}", bench.jdk.feature, ending.stderr);
-            std::fs::rename(&unfinished[1], &trace).or_fail(trace.display());
-            std::fs::rename(&unfinished[0], &out).or_fail(out.display());
-        }
+        }))
+    }
+
+    /// What [`Trace::files`] say.
+    pub fn record(bench: &Bench, class_path: &str, main: &str, root: &str) -> Trace {
+        let [out, trace] = Trace::files(bench, class_path, main, root);
         let read = |path: &Path| std::fs::read_to_string(path).or_fail(path.display());
         let (tree, trace) = (read(&out), read(&trace));
         assert!(tree.ends_with("mismatches,0\n"), "the oracle's events contradict each other, or {} is cut off", out.display());

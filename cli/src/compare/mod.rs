@@ -31,10 +31,14 @@ struct Loaded {
     telling: Vec<String>,
 }
 
-/// Whether two profiles are evaluated on two models, each on its own, as none was asked for.
+/// Whether two profiles are evaluated on two models, each on its own, as none was asked for: one of them a file, or both.
 pub fn models_differ(before: &View, after: &View, on: &Processors) -> bool {
-    let [before, after] = [before, after].map(|view| &*view.profile.run.model);
-    on.target.is_empty() && !before.is_empty() && !after.is_empty() && !ModelFile::same(before, after)
+    let [before, after] = [before, after].map(|view| &view.profile.run);
+    // A shipped model's text is in no profile.
+    let one_is_shipped =
+        || before.model.is_empty() != after.model.is_empty() && !before.target.is_empty() && !after.target.is_empty();
+    let of_two_files = || !before.model.is_empty() && !after.model.is_empty() && !ModelFile::same(&before.model, &after.model);
+    on.target.is_empty() && (one_is_shipped() || of_two_files())
 }
 
 impl Loaded {

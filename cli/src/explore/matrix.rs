@@ -145,7 +145,10 @@ impl Source<'_> {
     fn matrix(&self, file: File, profile: &Profile) -> Result<Matrix> {
         let caches: Vec<CacheSpec> = match &file.caches {
             Some(caches) => caches.iter().map(|cache| self.cache(cache, profile)).collect::<Result<_, _>>()?,
-            None => profile.caches.iter().copied().chain([CacheSpec::IDEAL, CacheSpec::NONE]).collect(),
+            None => {
+                let simulated = profile.caches.iter().copied().filter(|cache| !cache.is_fixed());
+                simulated.chain([CacheSpec::IDEAL, CacheSpec::NONE]).collect()
+            }
         };
         // None of its own: that of the recording.
         let targets: Vec<Option<&Spanned<String>>> =

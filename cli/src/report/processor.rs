@@ -97,16 +97,16 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
 }
 
 /// The cache of the model that is named so, for a recording: its own, if it was simulated in any scope; where none was, because
-/// the recording was to be with one like `ideal`, that. Who recorded for it with other caches wants to see the first of those.
+/// the recording was to be with one like `ideal`, that, unless its own is such a one for another processor. Who recorded for it with other caches wants to see the first of those.
 pub fn chosen_cache(profile: &Profile, name: &str, model: &Model) -> CacheSpec {
     let wanted = model.cache();
     let same = |c: &&CacheSpec| (c.kind, c.size, c.blocks) == (wanted.kind, wanted.size, wanted.blocks);
     let own = profile.caches.iter().find(|c| **c == wanted).or_else(|| profile.caches.iter().find(same)).copied();
-    let fixed = || profile.fixed_cache().filter(|_| profile.caches.is_empty());
-    let own = own.or_else(fixed).unwrap_or(wanted);
     // A file's name is kept in full.
     let in_full = |name: &str| Library.is_file(name).then(|| fs::canonicalize(name).ok()).flatten();
     let is_recorded = name == profile.run.target || in_full(name).is_some_and(|path| Some(path) == in_full(&profile.run.target));
+    let fixed = || profile.fixed_cache().filter(|_| profile.caches.is_empty() && (is_recorded || !wanted.is_fixed()));
+    let own = own.or_else(fixed).unwrap_or(wanted);
     let simulated = profile.caches.first().filter(|_| is_recorded && Outcomes::of(profile, own).is_err());
     simulated.copied().unwrap_or(own)
 }

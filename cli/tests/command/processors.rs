@@ -123,6 +123,9 @@ fn a_model_of_ones_own_is_shown_as_it_was_recorded() {
     let differ = "the models that they were recorded with differ";
     assert!(prints(&["diff", one.path(), other.path()]).contains(differ));
     assert!(!prints(&["diff", one.path(), other.path(), "--target", named]).contains(differ));
+    let shipped = Profile::recorded_for("kept-shipped", "jop", &["4k/16"]);
+    assert!(prints(&["diff", shipped.path(), one.path()]).contains(differ));
+    assert!(!prints(&["diff", shipped.path(), shipped.path()]).contains(differ));
     let picture = |more: &[&str]| cprof(&[&["flamegraph", other.path(), "--diff", one.path(), "-o", "-"], more].concat());
     assert!(picture(&[]).2.contains(differ) && !picture(&["--target", named]).2.contains(differ));
     // A budget for cycles means those of the recording, unless it names the file.
@@ -157,6 +160,11 @@ fn a_recording_with_a_cache_that_needs_no_simulation_is_shown_with_it() {
         assert_eq!(prints(&["report", profile.path(), "--target", "jop"]), as_named);
         let table = prints(&["export", profile.path(), "--format", "csv", "-o", "-"]);
         assert!(table.contains(&format!("cycles[jop,{cache}]")), "{table}");
+        // Another processor has its own, if that is such a one, too.
+        let own = prints(&["report", profile.path(), "--target", "picojava", "--cache", "ideal"]);
+        assert_eq!(prints(&["report", profile.path(), "--target", "picojava"]), own);
+        let table = prints(&["export", profile.path(), "--target", "picojava", "--format", "csv", "-o", "-"]);
+        assert!(table.contains("cycles[picojava,ideal]"), "{table}");
     }
     // Whoever wished for none, and simulated none.
     let profile = Profile::with("nothing", "", &[], "quiet");

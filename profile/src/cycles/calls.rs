@@ -119,9 +119,10 @@ fn classify(profile: &Profile, caller: u32, callee: u32, site: u32, sites: &[Sit
     let class = &profile.classes[callee.class as usize];
     let is_static = callee.access & access::STATIC != 0;
     let at_site = |s: &&Site| site == 0 || s.bci + 1 == site;
-    // A constructor is that of the class named (JVMS §6.5, invokespecial); the JVM calls others itself, those of exceptions. A
-    // hidden class has another name than its own code gives it.
-    let constructs = |s: &&Site| callee.name != "<init>" || class.hidden || s.class == class.name;
+    // A constructor is that of the class named (JVMS §6.5, invokespecial); the JVM calls others itself, those of exceptions. No
+    // class but itself can name a hidden class, and its own code gives it another name than it has.
+    let within = profile.methods[caller as usize].class == callee.class;
+    let constructs = |s: &&Site| callee.name != "<init>" || if class.hidden { within } else { s.class == class.name };
     let named = |s: &&Site| {
         s.names == Names::Callee
             && constructs(s)
@@ -149,17 +150,12 @@ mod tests {
     use super::*;
     use crate::model::{Class, Level, Method};
 
-    /// Of `java.lang.invoke.SwitchPoint`, below a method that has made one, and has called a method handle.
-    #[test]
-    fn no_instruction_calls_a_class_initialiser() {
-        let class = |name: &str| Class {
-            name: name.into(),
-            loader: String::new(),
-            hidden: false,
-            source_file: String::new(),
-            bytes: Vec::new(),
-        };
-        let method = |class, name: &str, access| Method {
+    fn class(name: &str, hidden: bool) -> Class {
+        Class { name: name.into(), loader: String::new(), hidden, source_file: String::new(), bytes: Vec::new() }
+    }
+
+    fn method(class: u32, name: &str, access: u16) -> Method {
+        Method {
             class,
             index: 0,
             name: name.into(),
@@ -167,9 +163,34 @@ mod tests {
             access,
             level: Level::Precise,
             flow: Default::default(),
-        };
+        }
+    }
+
+    /// Of a lambda, below a method that creates something else, and below its own factory.
+    #[test]
+    fn hidden_classes_are_constructed_by_themselves_or_the_jvm() {
         let profile = Profile {
-            classes: vec![class("demo/Main"), class("java/lang/invoke/SwitchPoint")],
+            classes: vec![class("demo/Main", false), class("demo/Main$$Lambda/0x1", true)],
+            methods: vec![method(0, "run", 0), method(1, "get", access::STATIC), method(1, "<init>", 0)],
+            ..Profile::default()
+        };
+        let site = |class: &str| Site {
+            bci: 4,
+            kind: InvokeKind::Special,
+            callee: ("<init>".into(), "()V".into()),
+            class: class.into(),
+            names: Names::Callee,
+        };
+        let kind = |caller, named| classify(&profile, caller, 2, 0, &[site(named)]).kind;
+        assert_eq!(kind(0, "java/lang/Object"), Some(InvokeKind::Vm));
+        assert_eq!(kind(1, "demo/Main$$Lambda"), Some(InvokeKind::Special));
+    }
+
+    /// Of `java.lang.invoke.SwitchPoint`, below a method that has made one, and has called a method handle.
+    #[test]
+    fn no_instruction_calls_a_class_initialiser() {
+        let profile = Profile {
+            classes: vec![class("demo/Main", false), class("java/lang/invoke/SwitchPoint", false)],
             methods: vec![method(0, "run", 0), method(1, "<clinit>", access::STATIC), method(1, "guard", 0)],
             ..Profile::default()
         };

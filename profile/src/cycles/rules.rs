@@ -31,16 +31,21 @@ pub(super) struct Rule {
     recovery: Recovery,
 }
 
-/// Every method's rule. `invoke_cost` is what executing an invoke is charged by itself, whoever it called.
+/// The rule of every method that ran. `invoke_cost` is what executing an invoke is charged by itself, whoever it called.
 pub(super) fn rules(
     profile: &Profile,
     estimator: &dyn CycleEstimator,
     invoke_cost: &dyn Fn(InvokeKind) -> Result<u64, TargetError>,
 ) -> Result<Vec<Option<Rule>>, EvaluateError> {
     let mut rules: Vec<Option<Rule>> = (0..profile.methods.len()).map(|_| None).collect();
+    let mut ran = vec![false; profile.methods.len()];
+    profile.nodes.method.iter().for_each(|&method| ran.get_mut(method as usize).into_iter().for_each(|ran| *ran = true));
     // Both kinds of errors come out of the closure; this one has no class to blame.
     let mut refused: Option<TargetError> = None;
     let done = for_each_method(profile, |m, class, method| {
+        if !ran[m] {
+            return Ok(());
+        }
         let name = &profile.methods[m].name;
         let fail = |reason: String| CodeError { class: class.name_str().into_owned(), reason };
         let flow = &profile.methods[m].flow;

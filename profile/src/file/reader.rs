@@ -53,7 +53,7 @@ pub fn read_from<R: Read + Seek>(mut source: R, path: &Path) -> Result<Profile, 
     let header = r.bytes(ENTRY, size)?;
     let header: Header = match serde_json::from_slice(&header) {
         Ok(header) => header,
-        Err(e) => return Err(other_version(&header, path).unwrap_or_else(|| r.damaged(format!("its header {ENTRY}: {e}")))),
+        Err(e) => return Err(later(&header, path).unwrap_or_else(|| r.damaged(format!("its header {ENTRY}: {e}")))),
     };
     if header.format != FORMAT {
         return Err(foreign(format!("its header says {:?}", header.format)));
@@ -91,12 +91,18 @@ fn describe(start: &[u8]) -> String {
     }
 }
 
-/// A later version may have another header; its version alone must stay where it is.
-fn other_version(header: &[u8], path: &Path) -> Option<ReadError> {
+/// A later version may have another header, and one that needs more may have more in it; the version and what is needed must stay
+/// where they are.
+fn later(header: &[u8], path: &Path) -> Option<ReadError> {
     let header: serde_json::Value = serde_json::from_slice(header).ok()?;
-    let found = u32::try_from(header.get("version")?.as_u64()?).ok().filter(|&v| v != VERSION)?;
+    let found = u32::try_from(header.get("version")?.as_u64()?).ok()?;
     let written_by = header.get("written_by").and_then(|w| w.as_str()).unwrap_or("of a later version").to_owned();
-    Some(ReadError::Version { path: path.to_owned(), found, reads: VERSION, written_by })
+    if found != VERSION {
+        return Some(ReadError::Version { path: path.to_owned(), found, reads: VERSION, written_by });
+    }
+    let needs = header.get("needs")?.as_array()?.iter().filter_map(|need| need.as_str().map(str::to_owned));
+    let needs: Vec<String> = needs.collect();
+    (!needs.is_empty()).then(|| ReadError::Needs { path: path.to_owned(), needs, written_by })
 }
 
 fn contents<R: Read + Seek>(r: &mut ColumnReader<'_, R>, header: Header) -> Result<Profile, ReadError> {
@@ -325,6 +331,9 @@ fn read_nodes<R: Read + Seek>(r: &mut ColumnReader<'_, R>, profile: &Profile, co
     }
     if threads.next().is_some() {
         return Err(r.damaged("it has threads without contexts"));
+    }
+    if !profile.run.folded && method.contains(&special::FOLDED) {
+        return Err(r.damaged("its header and its contexts disagree on whether some are folded"));
     }
     let bytes = r.packed_bytes("nodes/counters.leb128", numbers)?;
     let counters = Counters::new(bytes, &profile.methods, &method);

@@ -1,11 +1,12 @@
 //! Files that are cut, foreign, of another version, or made to do harm.
 
+use cprof_profile::cycles;
 use cprof_profile::file::{self, ReadError};
 use cprof_profile::measure::measure;
-use cprof_profile::model::{Native, Profile};
+use cprof_profile::model::{Native, Profile, special};
 use cprof_profile::natives::native_calls;
 use cprof_profile::projections::by_method;
-use cprof_profile::target::Bytecodes;
+use cprof_profile::target::{Bytecodes, Library, Model};
 use cprof_profile::tree::{Symbols, Tree};
 use proptest::prelude::*;
 use std::io::{Cursor, Read, Write};
@@ -16,6 +17,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 type Entries = Vec<(String, Vec<u8>)>;
 
+static JOP: LazyLock<Model> = LazyLock::new(|| Library.load("jop").unwrap());
 static GOOD: LazyLock<Vec<u8>> =
     LazyLock::new(|| file::write_to(Cursor::new(Vec::new()), &cprof_synthetic::demo().profile(&[])).unwrap().into_inner());
 
@@ -53,6 +55,8 @@ fn evaluate(profile: &Profile) {
     let symbols = Symbols::new(profile);
     let tree = Tree::new(profile, &symbols, &measures, &natives, |_| true);
     by_method(&tree, &symbols);
+    // What cannot be evaluated is refused.
+    let _ = cycles::evaluate(profile, &measures, &natives, &*JOP, &cycles::Options::default());
 }
 
 fn with_header(change: impl Fn(&mut serde_json::Value)) -> String {
@@ -95,10 +99,32 @@ fn messages_name_the_file_what_was_found_and_the_way_out() {
     assert!(version.contains("format version 3") && version.contains("Use cprof 9.9"), "{version}");
     let needs = with_header(|h| h["needs"] = vec!["caches".to_owned()].into());
     assert!(needs.contains("understands: caches"), "{needs}");
+    let needs = with_header(|h| {
+        h["needs"] = vec!["frozen".to_owned()].into();
+        h["run"]["taken"] = "frozen".into();
+        h["written_by"] = "9.9".into();
+    });
+    assert!(needs.contains("understands: frozen") && needs.contains("9.9"), "{needs}");
     let format = with_header(|h| h["format"] = "other".into());
     assert!(format.contains("its header says \"other\""), "{format}");
     let count = with_header(|h| h["counts"]["nodes"] = u32::MAX.into());
     assert!(count.contains("is damaged") && count.contains("nodes/method.leb128"), "{count}");
+}
+
+#[test]
+fn contexts_are_folded_if_the_header_says_so() {
+    let mut profile = cprof_synthetic::demo().profile(&[]);
+    profile.nodes.method.push(special::FOLDED);
+    profile.nodes.parent.push(profile.threads[1].first_node);
+    for folded in [true, false] {
+        profile.run.folded = folded;
+        let bytes = file::write_to(Cursor::new(Vec::new()), &profile).unwrap().into_inner();
+        match read(&bytes) {
+            Ok(profile) if folded => evaluate(&profile),
+            Err(e) if !folded => assert!(e.to_string().contains("disagree on whether some are folded"), "{e}"),
+            _ => panic!("folded: {folded}"),
+        }
+    }
 }
 
 #[test]

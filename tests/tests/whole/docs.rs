@@ -167,6 +167,19 @@ impl Drop for Servers {
     }
 }
 
+/// `cargo run` of one package as one of the workspace, whose features all that it depends on is compiled with already.
+fn of_workspace(text: &str) -> String {
+    let example = |line: &str| {
+        let (package, rest) = line.strip_prefix("cargo run -p ")?.split_once(" --example ")?;
+        let (name, arguments) = rest.split_once(" -- ").unwrap_or((rest, ""));
+        let source = Path::new(package.strip_prefix("cprof-")?).join("examples").join(name).with_extension("rs");
+        assert!(root().join(&source).exists(), "there is no {}, of {line:?}", source.display());
+        let built = format!("cargo build --quiet --locked --workspace --examples && {}", build::directory().display());
+        Some(format!("{built}/../debug/examples/{name} {arguments}"))
+    };
+    text.lines().map(|line| example(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
+}
+
 fn run_page(page: &Path, blocks: &[Block], bench: &Bench) {
     let jdk = &bench.jdk;
     let mut servers = Servers::default();
@@ -185,6 +198,7 @@ fn run_page(page: &Path, blocks: &[Block], bench: &Bench) {
             }
             None => block.text.clone(),
         };
+        let text = of_workspace(&text);
         let mut bash = Command::new("bash");
         bash.args(["-euo", "pipefail", "-c", &text]);
         bash.current_dir(if block.stage == Stage::Repository { root() } else { directory.clone() });

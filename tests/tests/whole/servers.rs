@@ -44,8 +44,7 @@ fn attached_under_load(server: Server) {
         let mut running = server.start(&bench, &[], &directory);
         let mut load = server.load(&bench, port(&mut running), PAUSE, &directory);
         load.start();
-        load.go_on(2000);
-        let before = load.go_on(1000);
+        let before = load.go_on(2000);
         load.longest();
 
         // In mid-load: attach, look in both ways, go on.
@@ -75,7 +74,6 @@ fn attached_under_load(server: Server) {
         assert_ok(&running.command("command=detach"));
         assert!(handled(server, &file("load.cprof")) >= seen, "{jdk}");
         let leaving = load.longest();
-        load.go_on(1000);
         let after = load.go_on(1000);
         assert_ok(&running.command(&format!("out={}", file("both.cprof").display())));
         load.go_on(500);
@@ -94,7 +92,9 @@ fn attached_under_load(server: Server) {
         assert_requests(server, &file("third.cprof"), 211, &jdk);
         assert_eq!(running.end(), (String::new(), String::new()), "{jdk}");
         let (pause, total) = (&attach["pause_ms"], &attach["total_ms"]);
-        println!("{jdk}: {requests} requests; per second {before:.0} before, {during:.0} attached, {after:.0} afterwards");
+        println!(
+            "{jdk}: {requests} requests; per second {before:.0} from its start, {during:.0} attached, {after:.0} right afterwards"
+        );
         println!("  attaching took {total} ms and stopped the threads for {pause} ms at most");
         println!("  longest request: {coming:.0?} while it came, {looking:.0?} with snapshots, {leaving:.0?} while it left");
     }

@@ -28,12 +28,8 @@ fn with_unit(text: &str) -> u64 {
 fn pprof_has_the_totals_of_a_report() {
     let javac = &*JAVAC;
     let file = javac.export("javac.pb.gz", &["--format", "pprof"]);
-    // Few sessions, as each takes seconds to read the file; two at a time, as each uses one processor.
-    thread::scope(|scope| {
-        for metrics in METRICS.chunks(METRICS.len() / 2) {
-            scope.spawn(|| in_pprof(javac, &file, metrics));
-        }
-    });
+    // One session, as it takes seconds to read the file, with memory for fewer collections of it.
+    in_pprof(javac, &file);
     let part = javac.export("part.pb.gz", &["--format", "pprof", "--root", "com.sun.tools.javac.main.JavaCompiler.parseFiles"]);
     let peek = build::must(go().args(["-peek", "JavaCompiler.parse"]).arg(&part));
     assert!(peek.contains("com.sun.tools.javac.main.JavaCompiler.parseFiles("), "{peek}");
@@ -77,14 +73,14 @@ fn flame_graph(file: &Path) -> String {
 }
 
 /// Compares metrics with what pprof says of them in one session.
-fn in_pprof(javac: &Javac, file: &Path, metrics: &[(&str, &str)]) {
+fn in_pprof(javac: &Javac, file: &Path) {
     let mut commands = String::from("nodecount=0\nnodefraction=0\nedgefraction=0\n");
     let top = |metric: &str| javac.profile.with_file_name(format!("{metric}.top"));
-    for (metric, index) in metrics {
+    for (metric, index) in METRICS {
         let _ = writeln!(commands, "sample_index={index}\ntop >{}", top(metric).display());
     }
     let mut pprof = go();
-    pprof.arg(file).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    pprof.arg(file).env("GOGC", "400").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut pprof = pprof.spawn().or_fail("starting pprof");
     // The session ends with its input.
     let mut input = pprof.stdin.take().expect("it is piped");
@@ -92,7 +88,7 @@ fn in_pprof(javac: &Javac, file: &Path, metrics: &[(&str, &str)]) {
     drop(input);
     let output = pprof.wait_with_output().or_fail("waiting for pprof");
     assert!(output.status.success(), "pprof ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr));
-    for (metric, _) in metrics {
+    for (metric, _) in METRICS {
         let text = fs::read_to_string(top(metric)).or_fail(format_args!("{metric} of pprof"));
         let all = format!(" of {} total", total(&javac.report, metric));
         let said = text.lines().next().unwrap_or_default();
