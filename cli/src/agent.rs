@@ -105,8 +105,16 @@ impl Options {
 
     /// Adds an option.
     pub fn add(&mut self, name: &str, value: &str) -> Result<()> {
+        if value.is_empty() {
+            bail!(Usage(format!("--{name} is empty; give it a value, or leave it out")));
+        }
         if value.contains(',') {
-            bail!(Usage(format!("--{name} cannot contain a comma, which separates the agent's options: {value}")));
+            let way = match name {
+                "root" => "; parameters are given as in class files, as in Codec.encode([BI)V",
+                "include" | "exclude" => "; give the option once for each pattern",
+                _ => "",
+            };
+            bail!(Usage(format!("--{name} cannot contain a comma, which separates the agent's options: {value}{way}")));
         }
         self.0.push(format!("{name}={value}"));
         Ok(())

@@ -30,7 +30,8 @@ pub fn run(args: &Run) -> Result<ExitCode> {
     if name != "java" {
         bail!(Usage(format!(
             "{} is not a java command. Give one after --, as in: cprof run -- java -jar app.jar. For a program that starts \
-             java itself, put the agent into JAVA_TOOL_OPTIONS: -agentpath:/path/to/{AGENT}=out=app-%p.cprof, a file for each JVM",
+             java itself, put the agent into JAVA_TOOL_OPTIONS: -agentpath:/path/to/{AGENT}=out=app-%p.cprof, a file for each JVM; \
+             tools of the JDK take it behind -J, as in javac -J-agentpath:/path/to/{AGENT}=out=app.cprof",
             Path::new(java).display()
         )));
     }

@@ -91,7 +91,11 @@ impl<'a> Report<'a> {
         writeln!(out)?;
         if self.rows.is_empty() {
             let metrics: Vec<&str> = self.comparison.metrics().iter().map(|m| m.before.name.as_str()).collect();
-            writeln!(out, "no difference in {}", metrics.join(", "))?;
+            let metrics = metrics.join(", ");
+            match self.contexts.new + self.contexts.gone + self.contexts.changed {
+                0 => writeln!(out, "no difference in {metrics}")?,
+                _ => writeln!(out, "no method differs in {metrics}; the contexts that do: --by context")?,
+            }
         } else {
             self.table(top.unwrap_or(25), out, style)?;
         }

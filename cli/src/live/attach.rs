@@ -73,7 +73,9 @@ pub fn attach(args: &Attach) -> Result<()> {
     if is_there(args.pid) {
         place?;
     }
+    interrupts.say_at_second(format!("JVM {} has not answered; it was not told to count", args.pid));
     target.has_metaspace(&options, !args.counting.include.is_empty())?;
+    interrupts.say_at_second(String::new());
     let before = Identity::of(&out);
     let written = || Identity::of(&out).is_some_and(|now| Some(now) != before);
     let reply = match target.send(options) {

@@ -4,11 +4,13 @@ use super::{out_path, size, warn, which, wrote};
 use crate::args::Recover;
 use crate::output::{self, tell};
 use anyhow::{Context, Result, ensure};
+use cprof_live::process::own_user;
 use cprof_live::take;
 use cprof_profile::integrity::{self, Integrity};
 use cprof_profile::model::Taken;
 use cprof_profile::names::thousands;
 use cprof_profile::{file, model};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Writes it, checks it, and says what it is worth.
@@ -35,7 +37,13 @@ pub fn recover(args: &Recover) -> Result<()> {
         let directory = recording.path().display();
         tell(format_args!("{}", wrote(&out, &size(bytes))));
         tell(format_args!("{}", verdict(&found, again)));
-        tell(format_args!("the recording stays in {directory}; remove it with: cprof clean {directory}"));
+        // Removing another's is refused, root included: it may be in use where this command does not see it.
+        match recording.path().metadata().map(|of| of.uid()) {
+            Ok(owner) if owner != own_user() => {
+                tell(format_args!("the recording stays in {directory}; it is its owner's to remove"))
+            }
+            _ => tell(format_args!("the recording stays in {directory}; remove it with: cprof clean {directory}")),
+        }
     }
     Ok(())
 }

@@ -68,6 +68,16 @@ fn no_difference_is_said() {
         assert!(text.contains("methods   0 new, 0 gone, 0 changed, 4 the same"), "{text}");
         assert_eq!(good(&["diff", "--by", by, "--format", "csv"], &[&a, &a]).lines().count(), 1, "only the header");
     }
+    // The same is called from elsewhere.
+    let mut moved = demo();
+    moved.nodes.parent[2] = 0;
+    let moved = folder.profile("moved.cprof", &moved);
+    let text = good(&["diff"], &[&a, &moved]);
+    assert!(
+        text.contains("no method differs in calls, exceptional_exits, bytecodes; the contexts that do: --by context"),
+        "{text}"
+    );
+    assert!(good(&["diff", "--by", "context"], &[&a, &moved]).contains("by bytecodes, without callees"));
     let overlap = good(&["overlap", "--format", "csv"], &[&a, &a]);
     assert_eq!(
         overlap,

@@ -10,6 +10,8 @@ use std::io::{self, BufWriter, Cursor, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Up to so many bytes of classes are not compressed: that takes 12 ms for the 3 MB of a program that does next to nothing, an
 /// eighth of the time the whole program takes, and saves a disk 1.7 MB.
@@ -17,6 +19,9 @@ const STORED_CLASSES: usize = 4 << 20;
 
 /// Bytes written at a time: few enough that memory is not fresh each time, which the kernel is slow to give.
 const BUFFER: usize = 128 << 10;
+
+/// How long a pipe's reader is waited for.
+const READER: Duration = Duration::from_secs(3);
 
 /// Writes a profile to a temporary name beside `path`, then renames it; devices and pipes, which nothing may replace, are written
 /// to. Answers the number of bytes.
@@ -54,7 +59,25 @@ fn stream(path: &Path) -> io::Result<Option<File>> {
     if target.file_type().is_fifo() && target.uid() != fs::metadata("/proc/self")?.uid() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is another user's pipe"));
     }
-    OpenOptions::new().write(true).open(format!("/proc/self/fd/{}", found.as_raw_fd())).map(Some)
+    let again = format!("/proc/self/fd/{}", found.as_raw_fd());
+    // Who opens a pipe waits for a reader, with a JVM that would end; unless it is told not to, and then it is told that there is
+    // none. The second time there is one.
+    let _read = if target.file_type().is_fifo() { Some(read_by_somebody(&again)?) } else { None };
+    OpenOptions::new().write(true).open(again).map(Some)
+}
+
+/// Opens a pipe that has a reader by now or soon.
+fn read_by_somebody(pipe: &str) -> io::Result<File> {
+    let begin = Instant::now();
+    loop {
+        match OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(pipe) {
+            Err(e) if e.raw_os_error() == Some(libc::ENXIO) && begin.elapsed() < READER => {
+                thread::sleep(Duration::from_millis(20))
+            }
+            Err(e) if e.raw_os_error() == Some(libc::ENXIO) => return Err(io::Error::other("it is a pipe that nobody reads")),
+            other => return other,
+        }
+    }
 }
 
 /// A zip cannot be written from front to end, so it is complete before the first byte of it goes anywhere.

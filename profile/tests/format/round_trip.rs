@@ -75,6 +75,26 @@ fn a_full_disk_is_an_error_and_nothing_is_printed() {
     assert!(enough.written.into_inner() == bytes);
 }
 
+/// Who ends would wait for ever otherwise, as a JVM does while it writes.
+#[test]
+fn a_pipe_is_written_to_if_somebody_reads_it() {
+    let directory = std::env::temp_dir().join(format!("cprof-pipe-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let pipe = directory.join("p");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let profile = cprof_synthetic::demo().profile(&[]);
+    let refused = file::write(&pipe, &profile).unwrap_err().to_string();
+    assert!(refused.contains("it is a pipe that nobody reads"), "{refused}");
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::read(pipe).unwrap()
+    });
+    let written = file::write(&pipe, &profile).unwrap();
+    let read = reader.join().unwrap();
+    assert_eq!((read.len() as u64, file::read_from(Cursor::new(read), &pipe).unwrap()), (written, profile));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
 #[test]
 fn an_empty_profile_is_a_profile() {
     let profile = cprof_synthetic::Recording::new().profile(&[]);
