@@ -162,12 +162,12 @@ impl<'a> Frames<'a> {
         let (Some(woven), Ok(position)) = (methods.get(&id), u32::try_from(frame.location)) else { return Place::Nowhere };
         let at = |bci| Frame { method: id, bci };
         match woven.instruction_at(position) {
-            Some(instruction) => instruction.counted.map_or(Place::Nowhere, |bci| Place::At(at(bci))),
+            Some(instruction) if instruction.settled => instruction.counted.map_or(Place::Nowhere, |bci| Place::At(at(bci))),
             // Before its first instruction: waiting for the monitor of a synchronized method, for instance.
             None if position == 0 => Place::Nowhere,
-            None => {
-                let arrived = woven.map.partition_point(|i| i.arrival <= position).checked_sub(1);
-                Place::Between(arrived.map(|i| at(woven.map[i].bci)))
+            _ => {
+                let before = &woven.map[..woven.map.partition_point(|i| i.arrival <= position)];
+                Place::Between(before.iter().rfind(|i| i.settled).map(|i| at(i.bci)))
             }
         }
     }

@@ -25,6 +25,8 @@ pub struct OnProcessor {
     pub name: String,
     /// Its method cache.
     pub cache: CacheSpec,
+    /// A report would show this cache if none was asked for.
+    pub own: bool,
     /// How it was evaluated.
     pub options: Options,
     /// Per node of the profile.
@@ -46,7 +48,7 @@ const NAMED: usize = 4;
 /// Metrics to show unless one is asked for, the one that says most first: cycles with the processor's own method cache, with
 /// others, bytecodes.
 pub fn telling(processors: &[OnProcessor]) -> Vec<String> {
-    let (own, others): (Vec<_>, Vec<_>) = processors.iter().partition(|p| p.model.cache() == p.cache);
+    let (own, others): (Vec<_>, Vec<_>) = processors.iter().partition(|p| p.own);
     let cycles = own.into_iter().chain(others).map(OnProcessor::column);
     cycles.chain(["bytecodes".to_owned()]).collect()
 }
@@ -111,15 +113,15 @@ pub fn columns(view: &View, tree: &Tree, processors: &[OnProcessor]) -> Vec<Metr
     all
 }
 
-/// The processors that `on` or the recording names, each once.
-fn models(profile: &Profile, on: &Processors) -> Result<Vec<Model>> {
+/// The processors that `on` or the recording names, each once, by what they are named there.
+fn models<'n>(profile: &'n Profile, on: &'n Processors) -> Result<Vec<(&'n str, Model)>> {
     let recorded = Some(&profile.run).filter(|run| on.target.is_empty() && !run.target.is_empty());
-    let named = on.target.iter().map(|name| model_of_option(name, &on.how.set));
-    let mut models: Vec<Model> = Vec::new();
-    for model in named.chain(recorded.map(|run| model_of_recording(run, &on.how.set))) {
+    let named = on.target.iter().map(|name| (name.as_str(), model_of_option(name, &on.how.set)));
+    let mut models: Vec<(&str, Model)> = Vec::new();
+    for (name, model) in named.chain(recorded.map(|run| (run.target.as_str(), model_of_recording(run, &on.how.set)))) {
         let model = model?;
-        match models.iter().find(|other| other.name() == model.name()) {
-            None => models.push(model),
+        match models.iter().map(|(_, other)| other).find(|other| other.name() == model.name()) {
+            None => models.push((name, model)),
             Some(same) if same.paths == model.paths => {}
             // One column would be taken for the other.
             Some(other) => bail!(Usage(format!(
@@ -137,25 +139,24 @@ fn models(profile: &Profile, on: &Processors) -> Result<Vec<Model>> {
 pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<Vec<OnProcessor>> {
     let profile = counted.profile;
     let models = models(profile, on)?;
-    output::spares(out, models.iter().flat_map(|model| &model.paths))?;
+    output::spares(out, models.iter().flat_map(|(_, model)| &model.paths))?;
     if models.is_empty() {
         on.how.refuse_without_processor(on.cache.len())?;
     }
     let recorded = Some(&profile.run).filter(|_| on.target.is_empty());
     let changed = recorded.and_then(|run| model_has_changed(run, |name| format!("--target {name}")));
     let mut all = Vec::new();
-    for model in models {
+    for (name, model) in models {
         let mut caches = if on.cache.is_empty() { profile.caches.clone() } else { on.cache.clone() };
-        if on.cache.is_empty() {
-            let chosen = chosen_cache(profile, model.name(), &model);
-            // One like `ideal` is a processor's own without being simulated.
-            if caches.is_empty() || chosen.is_fixed() {
-                caches.push(chosen);
-            }
+        let chosen = chosen_cache(profile, name, &model);
+        // One like `ideal` is a processor's own without being simulated.
+        if on.cache.is_empty() && (caches.is_empty() || chosen.is_fixed()) {
+            caches.push(chosen);
         }
         let mut seen = HashSet::new();
         for cache in caches.into_iter().filter(|cache| seen.insert(*cache)) {
             let mut on = evaluated(counted, &model, cache, &on.how)?;
+            on.own = cache == chosen;
             on.notes.extend(changed.clone());
             all.push(on);
         }
@@ -174,5 +175,5 @@ pub fn evaluated(counted: Counted<'_>, model: &Model, cache: CacheSpec, how: &Ev
     let evaluation = evaluate(profile, measures, natives, model, &options)
         .with_context(|| format!("{file}: target {}, cache {cache}", model.name()))?;
     let name = format!("{}{settings}", model.name());
-    Ok(OnProcessor { model: model.clone(), name, cache, options, nodes: evaluation.nodes, notes: evaluation.notes })
+    Ok(OnProcessor { model: model.clone(), name, cache, own: false, options, nodes: evaluation.nodes, notes: evaluation.notes })
 }

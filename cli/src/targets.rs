@@ -85,9 +85,9 @@ fn described<'m>(formulas: impl Iterator<Item = &'m Formula>) -> (String, Vec<&'
 }
 
 fn show(model: &Model, out: &mut dyn Write, style: Style) -> Result<()> {
-    writeln!(out, "{}", style.bold(&format!("{}: {}", model.name(), model.title)))?;
+    writeln!(out, "{}", style.bold(&printable(&format!("{}: {}", model.name(), model.title))))?;
     writeln!(out, "accuracy: {}", model.accuracy)?;
-    writeln!(out, "files: {}", model.files.join(", on top of "))?;
+    writeln!(out, "files: {}", printable(&model.files.join(", on top of ")))?;
     // Numbered, as the same source stands behind many costs.
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut order: Vec<String> = Vec::new();
@@ -133,12 +133,12 @@ fn show(model: &Model, out: &mut dyn Write, style: Style) -> Result<()> {
     if !model.gaps.is_empty() {
         writeln!(out, "\n{}", style.bold("what it does not model"))?;
         for gap in &model.gaps {
-            writeln!(out, "  - {gap}")?;
+            writeln!(out, "  - {}", printable(gap))?;
         }
     }
     writeln!(out, "\n{}", style.bold("sources"))?;
     for (i, source) in order.iter().enumerate() {
-        writeln!(out, "  [{}] {source}", i + 1)?;
+        writeln!(out, "  [{}] {}", i + 1, printable(source))?;
     }
     Ok(())
 }

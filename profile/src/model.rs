@@ -3,7 +3,7 @@
 use crate::amounts::Amounts;
 use crate::cache::CacheSpec;
 use crate::flow::Flow;
-use crate::names::{Pattern, dotted, numbers_starred};
+use crate::names::{Pattern, numbers_starred, stable};
 pub use crate::nodes::{Counters, Nodes, NotPacked, Rows, special};
 use crate::target::ModelFile;
 pub use cprof_instrument::Level;
@@ -400,12 +400,12 @@ impl Gap {
     /// Its name in messages.
     pub fn name(&self) -> String {
         let method = self.method.iter().map(|method| format!(".{method}")).collect::<String>();
-        format!("{}{method}", dotted(&self.class))
+        format!("{}{method}", stable(&self.class, false))
     }
 
     /// Whether a pattern names it, or its class, or methods of it if it is one.
     pub fn is_named_by(&self, pattern: &Pattern) -> bool {
-        let class = dotted(&self.class);
+        let class = stable(&self.class, false);
         let method = self.method.as_deref().map(|method| method.split_at(method.find('(').unwrap_or(method.len())));
         pattern.matches(&class)
             || method.map_or_else(

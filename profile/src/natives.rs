@@ -126,9 +126,9 @@ pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<Native
             let Some(block) = method.flow.block_at(site.bci) else { continue };
             let executed = method.executions(block, site.bci, blocks[block], gone);
             let at = if with_sites { site.bci + 1 } else { 0 };
-            // A native method is called once at a call site.
-            let same = if with_sites { None } else { found.iter_mut().find(|f| f.0 == site.native) };
-            match same {
+            // Call sites are in order.
+            let mut here = found.iter_mut().rev().take_while(|f| f.1 == at);
+            match here.find(|f| f.0 == site.native) {
                 Some(same) => {
                     same.2 |= site.dynamic;
                     same.3 = same.3.wrapping_add(executed);

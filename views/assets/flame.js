@@ -30,7 +30,7 @@ class Flame {
       byId(`width-${side}`).addEventListener('click', () => {
         this.side = side;
         for (const s of ['after', 'before']) byId(`width-${s}`).setAttribute('aria-pressed', String(s === side));
-        this.rebuild();
+        this.rebuild(this.direction === 'callees');
       });
     }
     new ResizeObserver(() => this.arrange()).observe(this.holder);

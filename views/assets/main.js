@@ -33,7 +33,7 @@ class Page {
       select.append(made);
     };
     const metric = byId('metric');
-    meta.metrics.forEach((m, i) => option(metric, i, m.name.replaceAll('_', ' ')));
+    meta.metrics.forEach((m, i) => option(metric, i, m.name.replace(/^[^[]*/, (kind) => kind.replaceAll('_', ' '))));
     metric.value = this.metric;
     metric.addEventListener('change', () => { this.metric = Number(metric.value); this.update().catch(failed); });
     const thread = byId('thread');
@@ -51,7 +51,7 @@ class Page {
       if (event.key === 'Enter') { clearTimeout(waiting); this.search(); }
     });
     document.addEventListener('keydown', (event) => {
-      if (event.key === '/' && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
+      if (event.key === '/' && !event.ctrlKey && !event.altKey && !event.metaKey && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
         event.preventDefault();
         search.focus();
         search.select();

@@ -7,22 +7,30 @@ class Method {
     this.aside = byId('method');
     this.body = byId('method-body');
     this.symbol = 0;
+    this.opener = null;
+    byId('method-name').tabIndex = -1;
     byId('close').addEventListener('click', () => this.hide());
     this.aside.addEventListener('keydown', (event) => { if (event.key === 'Escape') this.hide(); });
   }
 
   setView(view) {
     this.view = view;
-    if (!this.aside.hidden) this.show(this.symbol);
+    if (!this.aside.hidden) this.fill(this.symbol).catch(failed);
   }
 
+  /** Who went in by keyboard is where they came from again. */
   hide() {
+    if (this.aside.contains(document.activeElement) && this.opener) this.opener.focus();
     this.aside.hidden = true;
     document.body.classList.remove('with-method');
   }
 
   show(symbol) {
+    // What had the focus in here goes.
+    const within = this.aside.contains(document.activeElement);
+    if (!within) this.opener = document.activeElement;
     this.fill(symbol).catch(failed);
+    if (within) byId('method-name').focus();
   }
 
   async fill(symbol) {

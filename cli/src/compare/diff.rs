@@ -4,7 +4,7 @@ use super::rows::{Line, header};
 use super::{Loaded, notes, relative, signed};
 use crate::args::{By, Diff, Format};
 use crate::report::view::readable;
-use crate::style::Style;
+use crate::style::{Style, printable};
 use crate::table::Table;
 use anyhow::{Context, Result};
 use cprof_compare::diff::{Comparison, Fate, Fates, Pair, Row, rank};
@@ -92,6 +92,7 @@ impl<'a> Report<'a> {
         if self.rows.is_empty() {
             let metrics: Vec<&str> = self.comparison.metrics().iter().map(|m| m.before.name.as_str()).collect();
             let metrics = metrics.join(", ");
+            let metrics = printable(&metrics);
             match self.contexts.new + self.contexts.gone + self.contexts.changed {
                 0 => writeln!(out, "no difference in {metrics}")?,
                 _ => writeln!(out, "no method differs in {metrics}; the contexts that do: --by context")?,

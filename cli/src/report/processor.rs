@@ -97,7 +97,8 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
 }
 
 /// The cache of the model that is named so, for a recording: its own, if it was simulated in any scope; where none was, because
-/// the recording was to be with one like `ideal`, that, unless its own is such a one for another processor. Who recorded for it with other caches wants to see the first of those.
+/// the recording was to be with one like `ideal`, that, unless this is another processor whose own is such a one. Who recorded for it
+/// with other caches wants to see the first of those.
 pub fn chosen_cache(profile: &Profile, name: &str, model: &Model) -> CacheSpec {
     let wanted = model.cache();
     let same = |c: &&CacheSpec| (c.kind, c.size, c.blocks) == (wanted.kind, wanted.size, wanted.blocks);

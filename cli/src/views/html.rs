@@ -12,7 +12,7 @@ use crate::report::methods::merged;
 use crate::report::view::Shape;
 use anyhow::{Context, Result};
 use cprof_profile::metrics::Metric;
-use cprof_profile::names::{dotted, thousands};
+use cprof_profile::names::thousands;
 use cprof_profile::natives::NotTold;
 use cprof_profile::projections::labels;
 use cprof_views::page::{Facts, Page, Side};
@@ -101,11 +101,9 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
         }
         facts.notes.extend(Notes::of(&loaded.processors).lines(&loaded.view.file));
     }
-    let gap = |g: &cprof_profile::model::Gap| {
-        let class = dotted(&g.class);
-        (g.method.as_ref().map_or_else(|| class.clone(), |method| format!("{class}.{method}")), g.reason.clone())
-    };
-    facts.gaps = after.view.profile.gaps.iter().map(gap).collect();
+    facts.gaps = after.view.profile.gaps.iter().map(|gap| (gap.name(), gap.reason.clone())).collect();
+    // Hidden classes have no other names.
+    facts.gaps.dedup();
     facts
 }
 

@@ -12,6 +12,7 @@ use crate::compare::{MODELS_DIFFER, models_differ, recorded_differently};
 use crate::metrics::{OnProcessor, load};
 use crate::output::{self, Output};
 use crate::report::view::{Shape, View};
+use crate::style::printable;
 use anyhow::Result;
 use cprof_compare::methods::Methods;
 use cprof_compare::renumbering::Side;
@@ -62,7 +63,7 @@ fn side(view: &View) -> Side<'_> {
 fn written(path: &Path, output: Output, what: &str) -> Result<()> {
     if let (Some(size), true) = (output.finish()?, io::stderr().is_terminal()) {
         // Whether anybody reads it changes nothing.
-        let _ = writeln!(io::stderr(), "{}: {what}, {} KB", path.display(), thousands(size.div_ceil(1000)));
+        let _ = writeln!(io::stderr(), "{}: {}, {} KB", path.display(), printable(what), thousands(size.div_ceil(1000)));
     }
     Ok(())
 }

@@ -182,8 +182,11 @@ fn a_protected_file_stays() {
     for line in ["flamegraph a.cprof -o kept.svg", "merge a.cprof b.cprof -o kept.svg", "run -o kept.svg -- java -version"] {
         let mut command = command(folder, line);
         if fs::metadata(&kept).unwrap().uid() == 0 {
-            // Whom modes bind. The command may be where only root finds it.
-            fs::copy(env!("CARGO_BIN_EXE_cprof"), folder.join("cprof")).unwrap();
+            // Whom modes bind. The command may be where only root finds it. What this process writes itself, a process that another
+            // test starts meanwhile has open, and nobody can run it.
+            assert!(
+                Command::new("cp").args([env!("CARGO_BIN_EXE_cprof"), "cprof"]).current_dir(folder).status().unwrap().success()
+            );
             command = Command::new(folder.join("cprof"));
             command.args(line.split_whitespace()).current_dir(folder).uid(65534).gid(65534);
         }

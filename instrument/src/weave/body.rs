@@ -180,7 +180,7 @@ impl Body {
                     emit.set_where(i.bci, known);
                     known = Some(i.bci);
                 }
-                // A monitorexit runs no other code.
+                // A monitorexit that succeeds runs no other code.
                 if source.options.sites && marks & mark::UNLOCK == 0 {
                     emit.site(i.bci);
                 }

@@ -125,6 +125,9 @@ pub struct Copied {
     /// For what the counters say of a frame that is about to execute it: the bytecode index at which it is active. A jump that
     /// has been counted has reached its target; a frame that returns has left (`None`).
     pub counted: Option<u32>,
+    /// The counters say of such a frame what they should. Not yet in a handler that is entered behind its monitorexit: a frame that
+    /// is before that is as amid injected code.
+    pub settled: bool,
 }
 
 /// A method with code that was left as it was.
@@ -330,6 +333,7 @@ pub fn is_woven(class: &ClassFile<'_>) -> bool {
 fn copied(code: &Code<'_>, graph: &Graph, body: &Body, placement: &Placement) -> Vec<Copied> {
     let mut map = Vec::new();
     for (number, block) in graph.blocks.iter().enumerate() {
+        let mut settled = placement.blocks[number].behind_unlock == placement::NONE;
         for bci in (block.start..block.end).filter(|&bci| graph.marks[bci as usize] & mark::START != 0) {
             let at = bci as usize;
             let counted = match placement.blocks[number] {
@@ -340,7 +344,8 @@ fn copied(code: &Code<'_>, graph: &Graph, body: &Body, placement: &Placement) ->
                 }
                 _ => Some(bci),
             };
-            map.push(Copied { arrival: body.arrival[at], at: body.instruction[at], bci, counted });
+            map.push(Copied { arrival: body.arrival[at], at: body.instruction[at], bci, counted, settled });
+            settled |= graph.marks[at] & mark::UNLOCK != 0;
         }
     }
     map

@@ -30,7 +30,7 @@ impl BlockCounters {
 }
 
 /// Code in front of a block that only those execute who come there by way of it: a critical edge with its counter, or
-/// the entrance of an exception handler.
+/// the entrance of an exception handler (but see [`BlockCounters::behind_unlock`]).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pad {
     /// The block behind the pad.

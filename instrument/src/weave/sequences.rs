@@ -88,7 +88,8 @@ impl Emitter<'_> {
         self.out.push(op::ATHROW);
     }
 
-    /// At the start of a handler of the program's; the stack holds the exception.
+    /// At the entrance of a handler of the program's. The stack holds the exception (A), or, behind a monitorexit, what the program has
+    /// there.
     pub(super) fn caught(&mut self) {
         self.load_long(self.locals.n); //                                       A J
         self.load_int(self.locals.w); //                                        A J I

@@ -60,13 +60,13 @@ fn stream(path: &Path) -> io::Result<Option<File>> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is another user's pipe"));
     }
     let again = format!("/proc/self/fd/{}", found.as_raw_fd());
-    // Who opens a pipe waits for a reader, with a JVM that would end; unless it is told not to, and then it is told that there is
-    // none. The second time there is one.
-    let _read = if target.file_type().is_fifo() { Some(read_by_somebody(&again)?) } else { None };
+    if target.file_type().is_fifo() {
+        return read_by_somebody(&again).map(Some);
+    }
     OpenOptions::new().write(true).open(again).map(Some)
 }
 
-/// Opens a pipe that has a reader by now or soon.
+/// Opens a pipe that has a reader by now or soon. Who opens one otherwise waits for a reader, with a JVM that would end.
 fn read_by_somebody(pipe: &str) -> io::Result<File> {
     let begin = Instant::now();
     loop {
@@ -83,7 +83,17 @@ fn read_by_somebody(pipe: &str) -> io::Result<File> {
 /// A zip cannot be written from front to end, so it is complete before the first byte of it goes anywhere.
 fn write_within(mut stream: File, profile: &Profile) -> io::Result<u64> {
     let bytes = write_to(Cursor::new(Vec::new()), profile)?.into_inner();
-    stream.write_all(&bytes)?;
+    let mut rest = &bytes[..];
+    while !rest.is_empty() {
+        match stream.write(rest) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => rest = &rest[written..],
+            // A pipe that is full.
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(1)),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
     Ok(bytes.len() as u64)
 }
 

@@ -7,8 +7,9 @@ use crate::model::RunFacts;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Version of the class log: of its records and of what they mean. (The arena has `abi::LAYOUT_VERSION`.)
-pub const LOG_VERSION: u32 = 1;
+/// Version of the class log: of its records and of what they mean, which edges of a method have counters
+/// (`cprof_instrument::plan`) included. (The arena has `abi::LAYOUT_VERSION`.)
+pub const LOG_VERSION: u32 = 2;
 
 /// Who made a recording.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! The classes that `programs/Generated.java` and `programs/Huge.java` call: code that javac does not write.
 //!
-//! Class file version 49 (JDK 5), so that subroutines are allowed and no StackMapTable is needed (JVMS 4.9, 4.10.2), but for two
+//! Class file version 49 (JDK 5), so that subroutines are allowed and no StackMapTable is needed (JVMS 4.9, 4.10.2), but for some
 //! of version 52 that have one.
 
 use super::op::*;

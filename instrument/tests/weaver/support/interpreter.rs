@@ -327,6 +327,15 @@ impl<'a, O: Observer> Machine<'a, O> {
                     exception => Step::Throw(exception),
                 };
             }
+            194 => {
+                if f.pop_ref() == 0 {
+                    return self.throw("java/lang/NullPointerException");
+                }
+            }
+            // What is not locked is unlocked in silence.
+            195 => {
+                f.pop();
+            }
             196 => {
                 let local = u2(2).into();
                 next = pc + 4;

@@ -157,6 +157,10 @@ impl<'g> Method<'g> {
                 Kind::Int => self.store_int(),
                 Kind::Ref => {
                     self.code.local(58, self.reference);
+                    // As compilers have handlers begin.
+                    if self.random.percent(40) {
+                        self.code.local(25, self.reference).put(&[195]);
+                    }
                 }
                 Kind::Return => {
                     self.code.local(58, self.return_address);

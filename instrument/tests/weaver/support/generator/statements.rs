@@ -79,7 +79,7 @@ impl Method<'_> {
     }
 
     pub(super) fn statement(&mut self) {
-        let statement = if self.quiet { *self.random.pick(&[0, 1, 2, 5, 6, 7, 15, 16]) } else { self.random.below(17) };
+        let statement = if self.quiet { *self.random.pick(&[0, 1, 2, 5, 6, 7, 15, 16]) } else { self.random.below(18) };
         match statement {
             0 => {
                 let local = *self.random.pick(&self.ints);
@@ -140,6 +140,10 @@ impl Method<'_> {
             }
             15 => {
                 self.code.put(&[1]).local(58, self.reference);
+            }
+            17 => {
+                self.receiver();
+                self.code.put(&[194]);
             }
             _ => {
                 self.int();
