@@ -41,7 +41,8 @@ enum Place {
     At(Frame),
     /// In a method that is not woven, or not yet counted, or counted to its end.
     Nowhere,
-    /// Amid injected code, or another agent has moved the code; behind this instruction.
+    /// Amid injected code, or before a handler's entrance, or another agent has moved the code; behind this instruction, as it stands in
+    /// the code.
     Between(Option<Frame>),
 }
 

@@ -110,7 +110,9 @@ impl Options {
         }
         if value.contains(',') {
             let way = match name {
-                "root" => "; parameters are given as in class files, as in Codec.encode([BI)V",
+                "root" => {
+                    "; give the option once for each method, and its parameters as in class files, as in Codec.encode([BI)V"
+                }
                 "include" | "exclude" => "; give the option once for each pattern",
                 _ => "",
             };

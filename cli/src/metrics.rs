@@ -149,8 +149,7 @@ pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<V
     for (name, model) in models {
         let mut caches = if on.cache.is_empty() { profile.caches.clone() } else { on.cache.clone() };
         let chosen = chosen_cache(profile, name, &model);
-        // One like `ideal` is a processor's own without being simulated.
-        if on.cache.is_empty() && (caches.is_empty() || chosen.is_fixed()) {
+        if caches.is_empty() {
             caches.push(chosen);
         }
         let mut seen = HashSet::new();

@@ -7,7 +7,7 @@ use crate::output::{self, Identity, Output, tell};
 use crate::report::coverage::gaps;
 use crate::signals::{self, Interrupts};
 use crate::usage::Usage;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use cprof_live::hotspot::attach::{AttachError, check, load};
 use cprof_live::hotspot::exchange::Exchange;
 use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
@@ -74,8 +74,10 @@ pub fn attach(args: &Attach) -> Result<()> {
         place?;
     }
     interrupts.say_at_second(format!("JVM {} has not answered; it was not told to count", args.pid));
-    target.has_metaspace(&options, !args.counting.include.is_empty())?;
+    let room = target.has_metaspace(&options, !args.counting.include.is_empty());
     interrupts.say_at_second(String::new());
+    room?;
+    ensure!(!interrupts.have_come(), "interrupted; JVM {} was not told to count", args.pid);
     let before = Identity::of(&out);
     let written = || Identity::of(&out).is_some_and(|now| Some(now) != before);
     let reply = match target.send(options) {

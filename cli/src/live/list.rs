@@ -93,7 +93,7 @@ fn stale(format: Format) -> Result<()> {
             table.print(&mut out, style)?;
             let others = leftovers.iter().any(|l| l.found.owner != own_user());
             let whose = if others { "those of its user" } else { "them" };
-            writeln!(out, "\ncprof recover PID writes a profile of one; cprof clean removes {whose}, and what is counted there")?;
+            writeln!(out, "\ncprof recover PID writes a profile of one; cprof clean removes {whose}, with what was counted")?;
         }
         Format::Csv => {
             write!(out, "pid,user,size,started_ms,main,recording,problem\r\n")?;

@@ -102,8 +102,6 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
         facts.notes.extend(Notes::of(&loaded.processors).lines(&loaded.view.file));
     }
     facts.gaps = after.view.profile.gaps.iter().map(|gap| (gap.name(), gap.reason.clone())).collect();
-    // Hidden classes have no other names.
-    facts.gaps.dedup();
     facts
 }
 

@@ -276,7 +276,7 @@ fn read_native_sites<R: Read + Seek>(
     let sites =
         (0..count).map(|i| NativeSite { method: method[i], bci: bci[i].into(), native: native[i], dynamic: dynamic[i] != 0 });
     let sites: Vec<NativeSite> = sites.collect();
-    if !sites.is_sorted_by_key(|s| s.method) || sites.iter().any(|s| s.method >= methods || s.native >= natives) {
+    if !sites.is_sorted_by_key(|s| (s.method, s.bci)) || sites.iter().any(|s| s.method >= methods || s.native >= natives) {
         return Err(r.damaged("its native call sites are out of order, or refer to methods that do not exist"));
     }
     Ok(sites)

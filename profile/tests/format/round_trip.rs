@@ -82,7 +82,9 @@ fn a_pipe_is_written_to_if_somebody_reads_it() {
     std::fs::create_dir_all(&directory).unwrap();
     let pipe = directory.join("p");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let profile = cprof_synthetic::demo().profile(&[]);
+    let mut profile = cprof_synthetic::demo().profile(&[]);
+    // More than a pipe holds.
+    profile.classes[0].bytes.resize(300_000, 0);
     let refused = file::write(&pipe, &profile).unwrap_err().to_string();
     assert!(refused.contains("it is a pipe that nobody reads"), "{refused}");
     let reader = std::thread::spawn({

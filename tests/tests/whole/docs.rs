@@ -174,7 +174,7 @@ fn of_workspace(text: &str) -> String {
         let (name, arguments) = rest.split_once(" -- ").unwrap_or((rest, ""));
         let source = Path::new(package.strip_prefix("cprof-")?).join("examples").join(name).with_extension("rs");
         assert!(root().join(&source).exists(), "there is no {}, of {line:?}", source.display());
-        let built = format!("cargo build --quiet --locked --workspace --examples && {}", build::directory().display());
+        let built = format!("cargo build --quiet --locked --workspace --examples\n{}", build::directory().display());
         Some(format!("{built}/../debug/examples/{name} {arguments}"))
     };
     text.lines().map(|line| example(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
