@@ -415,14 +415,17 @@ impl Graph {
 
     /// Whether a block releases a monitor before anything else in it can throw, as compilers end `synchronized`.
     pub fn unlocks(&self, block: u32) -> bool {
-        let Block { start, end, .. } = self.blocks[block as usize];
-        self.marks[start as usize..end as usize].iter().find(|&&m| m & mark::THROWS != 0).is_some_and(|m| m & mark::UNLOCK != 0)
+        self.marks_in(block).iter().find(|&&m| m & mark::THROWS != 0).is_some_and(|m| m & mark::UNLOCK != 0)
     }
 
     /// Whether a block releases a monitor anywhere.
     pub fn has_unlock(&self, block: u32) -> bool {
+        self.marks_in(block).iter().any(|m| m & mark::UNLOCK != 0)
+    }
+
+    fn marks_in(&self, block: u32) -> &[u8] {
         let Block { start, end, .. } = self.blocks[block as usize];
-        self.marks[start as usize..end as usize].iter().any(|m| m & mark::UNLOCK != 0)
+        &self.marks[start as usize..end as usize]
     }
 
     /// Every backward jump is taken for a loop from its target to itself.

@@ -39,7 +39,12 @@ pub(super) fn rules(
 ) -> Result<Vec<Option<Rule>>, EvaluateError> {
     let mut rules: Vec<Option<Rule>> = (0..profile.methods.len()).map(|_| None).collect();
     let mut ran = vec![false; profile.methods.len()];
-    profile.nodes.method.iter().for_each(|&method| ran.get_mut(method as usize).into_iter().for_each(|ran| *ran = true));
+    for &method in &profile.nodes.method {
+        // Roots and folded contexts are of no method.
+        if let Some(ran) = ran.get_mut(method as usize) {
+            *ran = true;
+        }
+    }
     // Both kinds of errors come out of the closure; this one has no class to blame.
     let mut refused: Option<TargetError> = None;
     let done = for_each_method(profile, |m, class, method| {

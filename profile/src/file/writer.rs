@@ -56,14 +56,13 @@ fn stream(path: &Path) -> io::Result<Option<File>> {
     if target.is_dir() || target.is_file() && !in_dev {
         return Ok(None);
     }
-    if target.file_type().is_fifo() && target.uid() != fs::metadata("/proc/self")?.uid() {
+    let is_pipe = target.file_type().is_fifo();
+    if is_pipe && target.uid() != fs::metadata("/proc/self")?.uid() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is another user's pipe"));
     }
     let again = format!("/proc/self/fd/{}", found.as_raw_fd());
-    if target.file_type().is_fifo() {
-        return read_by_somebody(&again).map(Some);
-    }
-    OpenOptions::new().write(true).open(again).map(Some)
+    let opened = if is_pipe { read_by_somebody(&again) } else { OpenOptions::new().write(true).open(again) };
+    opened.map(Some)
 }
 
 /// Opens a pipe that has a reader by now or soon. Who opens one otherwise waits for a reader, with a JVM that would end.
