@@ -137,7 +137,7 @@ fn follow(server: Server, bench: &Bench, window: Duration, rounds: u32) -> Value
 fn retransform_jar(bench: &Bench, directory: &Path) -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../benches/retransform/Retransform.java");
     build::must(bench.jdk.command("javac").arg("-d").arg(directory).arg(sources));
-    build::agent_jar(&bench.jdk, directory, "Retransform", &["Retransform.class"])
+    build::agent_jar_of(&bench.jdk, directory, "Retransform", &["Retransform.class"])
 }
 
 fn main() {

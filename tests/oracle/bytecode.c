@@ -3,6 +3,17 @@
 #include <string.h>
 
 enum {
+    SIPUSH = 0x11,
+    ILOAD = 0x15,
+    ALOAD_3 = 0x2d,
+    ISTORE = 0x36,
+    ASTORE_3 = 0x4e,
+    POP = 0x57,
+    IDIV = 0x6c,
+    LDIV = 0x6d,
+    IREM = 0x70,
+    LREM = 0x71,
+    DCMPG = 0x98,
     TABLESWITCH = 0xaa,
     LOOKUPSWITCH = 0xab,
     IRETURN = 0xac,
@@ -85,6 +96,14 @@ int successors(const unsigned char *code, int length, int at, void (*each)(void 
     if (goes_on)
         each(data, at + size);
     return 1;
+}
+
+int merely_goes_on(const unsigned char *code, int length, int at) {
+    int opcode = code[at];
+    if (opcode == WIDE)
+        return at + 1 < length && code[at + 1] != RET;
+    return opcode <= SIPUSH || (opcode >= ILOAD && opcode <= ALOAD_3) || (opcode >= ISTORE && opcode <= ASTORE_3) ||
+           (opcode >= POP && opcode <= DCMPG && opcode != IDIV && opcode != LDIV && opcode != IREM && opcode != LREM);
 }
 
 int is_return(int opcode) {

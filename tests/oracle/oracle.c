@@ -2,10 +2,11 @@
  * An independent count to compare cprof with: calls, exceptional exits and executed bytecodes per calling context, by
  * JVMTI events alone. A breakpoint stands on every instruction that may come next, since SingleStep is not exact: HotSpot
  * posts none for the second half of a rewritten pair of bytecodes, during constant-pool resolution, and at a handler's first
- * bytecode.
+ * bytecode. Instructions that merely go on (`merely_goes_on`) are counted with the one before them, unless something jumps to
+ * them: HotSpot takes most of the time looking breakpoints up, in a list per class. With `each`, they have their own as well.
  * Nothing here is shared with cprof, the instruction decoder included.
  *
- *   -agentpath:liboracle.so=root=p.Class.method,root=…,out=FILE[,shallow=PREFIX]…[,trace=FILE][,debug]
+ *   -agentpath:liboracle.so=root=p.Class.method,root=…,out=FILE[,shallow=PREFIX]…[,trace=FILE][,each][,debug]
  *
  * Counts the dynamic extent, in each thread, of the methods named. Definitions:
  *  - a call is counted at its first bytecode: a frame that overflowed the stack before that was no call;
@@ -34,7 +35,7 @@ struct frame {
     struct method *method;
     struct node *node; /* for a native frame its caller's */
     int last;          /* opcode executed last */
-    int at;            /* where it stands */
+    int from, at;      /* of what was counted at one breakpoint the first instruction, and the last: where it stands */
 };
 
 struct thread {
@@ -53,6 +54,7 @@ static char *out_path;
 static char *trace_path;
 static FILE *trace;
 static int threads;
+static int each;
 static int debug;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int dead;
@@ -113,10 +115,44 @@ static int is_shallow(const struct method *m) {
     return 0;
 }
 
+/* There is room for what dead code at the end seems to go on with. */
+static void mark(struct method *m, int at, enum place mark) {
+    if (at < 0 || at > m->length)
+        die("decoding bytecode", JVMTI_ERROR_INTERNAL);
+    m->places[at] |= mark;
+}
+
+static void mark_first(void *method, int at) {
+    mark(method, at, FIRST);
+}
+
+/* Whether HotSpot may hide some of its instructions: it posts no events while a thread mounts or unmounts (jvmtiExport.cpp, since JDK 21),
+ * which begins and ends in the middle of methods of these classes. */
+static int is_hidden_in_part(const struct method *m) {
+    return strncmp(m->class_name, "java.lang.VirtualThread", 23) == 0 || strncmp(m->class_name, "jdk.internal.vm.Continuation", 28) == 0;
+}
+
+/* What is known of a method's instructions before it runs. */
+static void look_through(struct method *m) {
+    m->places = calloc((size_t)m->length + 1, 1);
+    if (m->places == NULL)
+        die("calloc", JVMTI_ERROR_OUT_OF_MEMORY);
+    m->shallow = is_shallow(m);
+    int apart = each || m->shallow || is_hidden_in_part(m);
+    for (int at = 0, length; at < m->length; at += length) {
+        if ((length = instruction_length(m->code, m->length, at)) <= 0)
+            die("decoding bytecode", JVMTI_ERROR_INTERNAL);
+        if (apart)
+            mark(m, at, FIRST);
+        else if (!merely_goes_on(m->code, m->length, at))
+            successors(m->code, m->length, at, mark_first, m);
+    }
+}
+
 /* A breakpoint on that instruction, once. */
 static void arm(jvmtiEnv *jvmti, struct method *m, int at) {
-    if (m->places == NULL && (m->places = calloc((size_t)m->length + 1, 1)) == NULL)
-        die("calloc", JVMTI_ERROR_OUT_OF_MEMORY);
+    if (m->places == NULL)
+        look_through(m);
     if (at < 0 || at >= m->length)
         die("decoding bytecode", JVMTI_ERROR_INTERNAL);
     if (m->places[at] & ARMED)
@@ -146,18 +182,11 @@ static void reached(jvmtiEnv *jvmti, struct method *m, int at) {
         die("decoding bytecode", JVMTI_ERROR_INTERNAL);
 }
 
-/* Whether HotSpot may hide some of its instructions: it posts no events while a thread mounts or unmounts (jvmtiExport.cpp, since JDK 21),
- * which begins and ends in the middle of methods of these classes. */
-static int is_hidden_in_part(const struct method *m) {
-    return strncmp(m->class_name, "java.lang.VirtualThread", 23) == 0 || strncmp(m->class_name, "jdk.internal.vm.Continuation", 28) == 0;
-}
-
 /* A method is entered: its first instruction is all that can come, unless some that come cannot be seen. */
 static void arm_entry(jvmtiEnv *jvmti, struct method *m) {
     if (m->native)
         return;
-    m->shallow = is_shallow(m);
-    int all = !m->shallow && is_hidden_in_part(m);
+    int all = is_hidden_in_part(m) && !is_shallow(m);
     for (int at = 0, length; at < (all ? m->length : 1); at += length) {
         arm(jvmti, m, at);
         if ((length = instruction_length(m->code, m->length, at)) <= 0)
@@ -201,18 +230,29 @@ static struct thread *begin(jvmtiEnv *jvmti, jthread jthread, struct thread *thr
     return thread;
 }
 
-/* The instruction is about to be executed in the frame on top. */
+/* The instruction is about to be executed in the frame on top, and so are those behind it of which nothing keeps it. */
 static void executes(jvmtiEnv *jvmti, struct frame *top, int at) {
     struct method *m = top->method;
-    reached(jvmti, m, at);
-    top->last = m->code[at];
-    top->at = at;
-    top->node->bytecodes++;
-    if (trace != NULL) {
-        count_opcode(top->node, m->code[at]);
-        if (m->code[at] == WIDE)
-            count_opcode(top->node, m->code[at + 1]);
+    top->from = at;
+    for (;; at += instruction_length(m->code, m->length, at)) {
+        top->at = at;
+        top->last = m->code[at];
+        top->node->bytecodes++;
+        if (trace != NULL) {
+            count_opcode(top->node, m->code[at]);
+            if (m->code[at] == WIDE)
+                count_opcode(top->node, m->code[at + 1]);
+        }
+        if (!merely_goes_on(m->code, m->length, at) || m->places[at + instruction_length(m->code, m->length, at)] & (FIRST | ARMED))
+            break;
     }
+    reached(jvmti, m, at);
+}
+
+/* Whether the instruction was counted with one before it: by the time that another thread set this breakpoint, for a handler. Nothing but a
+ * handler is jumped to amid such instructions. */
+static int is_counted(const struct frame *top, int at) {
+    return top->last != NOTHING_EXECUTED && top->from < at && at <= top->at;
 }
 
 static void JNICALL breakpoint(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jmethodID id, jlocation at) {
@@ -231,7 +271,8 @@ static void JNICALL breakpoint(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jm
                     if (trace != NULL)
                         note(thread, 'E', top->node, called_by(jvmti, thread));
                 }
-                executes(jvmti, top, (int)at);
+                if (!is_counted(top, (int)at))
+                    executes(jvmti, top, (int)at);
             } else {
                 mismatch("breakpoint", m, thread);
             }
@@ -299,6 +340,8 @@ static void JNICALL exception_catch(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthrea
         if (!top->method->shallow && !(top->method->places[at] & ARMED)) {
             arm(jvmti, top->method, (int)at);
             executes(jvmti, top, (int)at);
+        } else {
+            top->from = top->at = (int)at;
         }
     }
     pthread_mutex_unlock(&lock);
@@ -363,6 +406,8 @@ static int parse(char *options) {
             out_path = strdup(option + 4);
         } else if (strncmp(option, "trace=", 6) == 0) {
             trace_path = strdup(option + 6);
+        } else if (strcmp(option, "each") == 0) {
+            each = 1;
         } else if (strcmp(option, "debug") == 0) {
             debug = 1;
         } else {
@@ -377,7 +422,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
     char *copy = strdup(options ? options : "");
     if (!parse(copy)) {
         fprintf(stderr,
-                "oracle: options are root=Class.method (up to %d), shallow=PREFIX (up to %d), out=FILE, trace=FILE, debug; got '%s'\n",
+                "oracle: options are root=Class.method (up to %d), shallow=PREFIX (up to %d), out=FILE, trace=FILE, each, debug; got '%s'\n",
                 MAX_ROOTS, MAX_SHALLOW, options ? options : "");
         return JNI_ERR;
     }

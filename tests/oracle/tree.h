@@ -21,8 +21,8 @@ struct method {
     struct method *next;
 };
 
-/* A breakpoint stands there; it was reached, so that one stands on all that can follow it. */
-enum place { ARMED = 1, REACHED = 2 };
+/* A breakpoint stands there; it was reached, so that one stands on all that can follow it; it is not counted with the one before it. */
+enum place { ARMED = 1, REACHED = 2, FIRST = 4 };
 
 struct node {
     struct node *parent;

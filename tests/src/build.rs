@@ -1,6 +1,7 @@
 //! Compiles what the tests run, once per change of its sources, into `cprof-tests/` of cargo's target directory.
 
 use crate::jdk::Jdk;
+use crate::run::Bench;
 use crate::{OrFail, assemble, program};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -83,8 +84,16 @@ pub fn must(command: &mut Command) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The jar of a Java agent, in the directory; it holds these files of the directory, and finds other classes on the class path.
-pub fn agent_jar(jdk: &Jdk, directory: &Path, class: &str, files: &[&str]) -> PathBuf {
+/// The jar of a Java agent, whose classes are on the class path.
+pub fn agent_jar(jdk: &Jdk, class: &str) -> PathBuf {
+    let mut key = DefaultHasher::new();
+    class.hash(&mut key);
+    let made = cached("agent-jar", key.finish(), |out| drop(agent_jar_of(jdk, out, class, &[])));
+    made.join(format!("{class}.jar"))
+}
+
+/// As [`agent_jar`], in the directory, with these files of the directory.
+pub fn agent_jar_of(jdk: &Jdk, directory: &Path, class: &str, files: &[&str]) -> PathBuf {
     let (manifest, jar) = (directory.join("manifest"), directory.join(format!("{class}.jar")));
     let text =
         format!("Premain-Class: {class}\nAgent-Class: {class}\nCan-Retransform-Classes: true\nCan-Redefine-Classes: true\n");
@@ -96,6 +105,15 @@ pub fn agent_jar(jdk: &Jdk, directory: &Path, class: &str, files: &[&str]) -> Pa
     });
     must(&mut command);
     jar
+}
+
+/// The programs in a jar: classes of directories are in no archive. What is for newer JDKs is left out.
+pub fn programs_jar(bench: &Bench) -> PathBuf {
+    let classes = std::env::split_paths(&bench.built.class_path).next().expect("a directory");
+    let made = cached(&format!("programs-{}", bench.jdk.feature), bench.built.key, |out| {
+        must(bench.jdk.command("jar").arg("cf").arg(out.join("programs.jar")).arg("-C").arg(classes).arg("."));
+    });
+    made.join("programs.jar")
 }
 
 /// A hash of files' names and contents.

@@ -154,7 +154,7 @@ fn compare(bench: &Bench, group: &[Program], modes: &[&Mode]) -> Outcome {
     let plain = bench.plain(&group, &[]);
     let jdk = bench.jdk.feature;
     assert_eq!(plain.code, run::exit(&group), "{} and others without cprof on {jdk}: {}", group[0].name, plain.stderr);
-    let truth = comparable.then(|| bench.oracle(&group, &["-Xint"]));
+    let truth = comparable.then(|| bench.oracle(&group, &["-Xint"], ""));
     for mode in modes {
         // Of the mode: another test may be running the same program in others.
         let out = bench.built.results.join(format!("{}-{jdk}-{}.cprof", group[0].name, mode.name));

@@ -4,6 +4,7 @@ use crate::attach::Running;
 use crate::build;
 use crate::run::{self, Bench, Report};
 use crate::tree::Tree;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -72,7 +73,7 @@ impl Guests {
 
     /// The JVM's option for Byte Buddy's agent, and its jar: the agent's classes are on the class path.
     pub fn byte_buddy(&self) -> (String, PathBuf) {
-        let jar = build::agent_jar(&self.bench.jdk, &self.directory, "Advised", &[]);
+        let jar = build::agent_jar(&self.bench.jdk, "Advised");
         (format!("-javaagent:{}", jar.display()), jar)
     }
 
@@ -87,12 +88,16 @@ impl Guests {
 
     /// What the oracle counts for the 25 requests, with other agents in the JVM before it.
     pub fn oracle(&self, options: &[&str]) -> Tree {
-        let out = self.file("oracle.csv");
-        let oracle = format!("-agentpath:{}={ROOT},out={}", self.bench.built.oracle.display(), out.display());
-        let mut running = Running::start(self.java(&[options, &[&oracle]].concat()), &self.directory);
-        running.ask(COMPARED);
-        assert_eq!(running.end(), (String::new(), String::new()));
-        run::read_oracle(&out)
+        let out = |directory: &Path| directory.join("oracle.csv");
+        let count = |directory: &Path| {
+            let oracle = format!("-agentpath:{}={ROOT},out={}", self.bench.built.oracle.display(), out(directory).display());
+            let mut running = Running::start(self.java(&[options, &[&oracle]].concat()), &self.directory);
+            running.ask(COMPARED);
+            assert_eq!(running.end(), (String::new(), String::new()));
+        };
+        let mut key = DefaultHasher::new();
+        (self.bench.built.key, options, ROOT, COMPARED).hash(&mut key);
+        run::read_oracle(&out(&build::cached(&format!("beside-{}", self.bench.jdk.feature), key.finish(), count)))
     }
 
     /// Starts the program with options for the JVM, does the steps, and ends it.

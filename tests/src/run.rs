@@ -154,15 +154,17 @@ impl Bench {
         end(self.of(self.java(flags), programs))
     }
 
-    /// The oracle's count. Counting takes long and gives the same for the same classes, so it is kept.
-    pub fn oracle(&self, programs: &[&Program], flags: &[&str]) -> Tree {
+    /// The oracle's count. Counting takes long and gives the same for the same classes, so it is kept. `options` are further ones of
+    /// the oracle's, each with a comma before it.
+    pub fn oracle(&self, programs: &[&Program], flags: &[&str], options: &str) -> Tree {
         let mut key = DefaultHasher::new();
-        (self.built.key, SAME, flags, roots(programs), programs.iter().map(|p| &p.name).collect::<Vec<_>>()).hash(&mut key);
+        let names: Vec<&str> = programs.iter().map(|p| p.name.as_str()).collect();
+        (self.built.key, SAME, flags, options, roots(programs), names).hash(&mut key);
         let kept = self.built.results.join(format!("oracle-{}-{:016x}.csv", self.jdk.feature, key.finish()));
         if !kept.exists() {
             let unfinished = kept.with_extension(format!("unfinished-{}", build::unique()));
             let mut java = self.java(flags);
-            java.arg(agent(&self.built.oracle, programs, &unfinished, &not_compared(programs)));
+            java.arg(agent(&self.built.oracle, programs, &unfinished, &(not_compared(programs) + options)));
             let ending = end_of_oracle(self.of(java, programs));
             assert_eq!(ending.code, exit(programs), "the oracle on JDK {}: {}", self.jdk.feature, ending.stderr);
             std::fs::rename(&unfinished, &kept).or_fail(kept.display());

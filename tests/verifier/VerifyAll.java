@@ -39,8 +39,18 @@ public final class VerifyAll {
         if (args.length == 2 && args[1].equals("jdk")) {
             run.image();
         } else {
+            // While a jar is open somewhere, its table is not read again for the next loader.
+            List<JarFile> open = new ArrayList<>();
+            for (int i = 1; i < args.length; i++) {
+                if (!args[i].equals("--")) {
+                    open.add(new JarFile(args[i]));
+                }
+            }
             for (int i = 1; i < args.length && !args[i].equals("--"); i++) {
                 run.jar(args, i);
+            }
+            for (JarFile jar : open) {
+                jar.close();
             }
         }
         Collections.sort(run.failures);

@@ -165,7 +165,7 @@ fn jfr_records_the_same() {
 fn code_that_another_agent_kept_is_counted_once() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("kept-{}", bench.jdk.feature));
-        let keeps = format!("-javaagent:{}=Plain", build::agent_jar(&bench.jdk, &directory, "Keeps", &[]).display());
+        let keeps = format!("-javaagent:{}=Plain", build::agent_jar(&bench.jdk, "Keeps").display());
         let out = directory.join("kept.cprof");
         let cprof = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
         let ending = Ending::from(bench.program(&[&cprof, &keeps, "Plain"]).output().or_fail("starting java"));
@@ -179,7 +179,7 @@ fn code_that_another_agent_kept_is_counted_once() {
 /// A server to attach to, the Java agent that keeps code, and where the profile goes.
 fn keeping(bench: &Bench, name: &str) -> (Running, PathBuf, PathBuf) {
     let directory = build::fresh(&format!("{name}-{}", bench.jdk.feature));
-    let keeps = build::agent_jar(&bench.jdk, &directory, "Keeps", &[]);
+    let keeps = build::agent_jar(&bench.jdk, "Keeps");
     (Running::start(bench.program(&["Serve"]), &directory), keeps, directory.join("kept.cprof"))
 }
 

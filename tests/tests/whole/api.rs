@@ -72,7 +72,7 @@ fn a_thread_that_asks_below_a_redefined_method_is_counted_to_the_bytecode() {
         let (snapshot, out) = (directory.join("snapshot.cprof"), directory.join("end.cprof"));
         let agents = [
             format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()),
-            format!("-javaagent:{}", build::agent_jar(&jdk, &directory, "Redefined", &[]).display()),
+            format!("-javaagent:{}", build::agent_jar(&jdk, "Redefined").display()),
         ];
         let mut java = jdk.command("java");
         java.args(agents).args(["-cp", &build::with_api(&jdk), "Redefined"]).arg(&snapshot);

@@ -4,19 +4,14 @@
 use cprof_tests::attach::Running;
 use cprof_tests::run::{Bench, Ending};
 use cprof_tests::{OrFail, build, run};
-use std::path::Path;
 use std::process::Command;
 
 const TOLD: &str = "this JVM writes an archive of its classes at its end";
 
-/// The programs in a jar: classes of directories are in no archive.
-fn java(bench: &Bench, directory: &Path, arguments: &[&str]) -> Command {
-    let jar = directory.join("programs.jar");
-    // What is for newer JDKs comes after.
-    let classes = std::env::split_paths(&bench.built.class_path).next().expect("a directory");
-    build::must(bench.jdk.command("jar").arg("cf").arg(&jar).arg("-C").arg(classes).arg("."));
+/// The programs, in a jar.
+fn java(bench: &Bench, arguments: &[&str]) -> Command {
     let mut java = bench.jdk.command("java");
-    java.arg("-cp").arg(jar).args(arguments);
+    java.arg("-cp").arg(build::programs_jar(bench)).args(arguments);
     java
 }
 
@@ -26,7 +21,7 @@ fn such_a_jvm_is_not_attached_to() {
         let directory = build::fresh(&format!("archives-attached-{}", bench.jdk.feature));
         let (archive, out) = (directory.join("classes.jsa"), directory.join("it.cprof"));
         let option = format!("-XX:ArchiveClassesAtExit={}", archive.display());
-        let mut running = Running::start(java(&bench, &directory, &[&option, "Serve"]), &directory);
+        let mut running = Running::start(java(&bench, &[&option, "Serve"]), &directory);
         let refused = running.command(&format!("out={}", out.display()));
         let why = refused.get("error").unwrap_or_else(|| panic!("no error: {refused:?}"));
         assert!(why.contains(TOLD) && why.contains(&option), "JDK {}: {refused:?}", bench.jdk.feature);
@@ -44,7 +39,7 @@ fn such_a_program_runs_uncounted() {
         let (cache, out) = (directory.join("classes.aot"), directory.join("it.cprof"));
         let cprof = format!("-agentpath:{}=out={}", build::agent().display(), out.display());
         let option = format!("-XX:AOTCacheOutput={}", cache.display());
-        let ending = Ending::from(java(bench, &directory, &[&cprof, &option, "Plain"]).output().or_fail("starting java"));
+        let ending = Ending::from(java(bench, &[&cprof, &option, "Plain"]).output().or_fail("starting java"));
         assert_eq!(ending.code, 7, "{}", ending.stderr);
         assert!(ending.stderr.contains(TOLD) && ending.stderr.contains("runs on without being profiled"), "{}", ending.stderr);
         assert!(cache.is_file() && !out.exists(), "{}", ending.stderr);
@@ -59,11 +54,11 @@ fn a_jvm_that_uses_a_cache_is_as_it_was_when_cprof_has_left() {
         let (cache, out) = (directory.join("classes.aot"), directory.join("it.cprof"));
         let written = format!("-XX:AOTCacheOutput={}", cache.display());
         // As little as can be is loaded then.
-        java(bench, &directory, &[&written, "NoSuchClass"]).output().or_fail("starting java");
+        java(bench, &[&written, "NoSuchClass"]).output().or_fail("starting java");
         assert!(cache.is_file());
         let used = format!("-XX:AOTCache={}", cache.display());
         // Its next sleep has the class in that the JVM retransforms first.
-        let mut running = Running::start(java(bench, &directory, &[&used, "Spins"]), &directory);
+        let mut running = Running::start(java(bench, &[&used, "Spins"]), &directory);
         running.command(&format!("out={}", out.display()));
         let left = running.command("command=detach");
         assert!(!left.contains_key("error") && !left.contains_key("not_restored"), "{left:?}");

@@ -57,7 +57,7 @@ fn one_core_for_all_threads() {
 fn threads_that_end_before_the_vm_is_initialised_have_a_core() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("early-thread-{}", bench.jdk.feature));
-        let early = format!("-javaagent:{}", build::agent_jar(&bench.jdk, &directory, "Early", &[]).display());
+        let early = format!("-javaagent:{}", build::agent_jar(&bench.jdk, "Early").display());
         let misses = |caches: &str| {
             let out = directory.join("it.cprof");
             let cprof = format!("-agentpath:{}=quiet,cache={caches},out={}", build::agent().display(), out.display());

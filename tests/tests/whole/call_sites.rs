@@ -40,13 +40,10 @@ const DOWN: &str = "Sites.down(int):void";
 /// How often, by caller, callee and line.
 type Calls = BTreeMap<(String, String, u32), u64>;
 
-fn record(jdk: &Jdk, folder: &Path, options: &str) -> PathBuf {
-    let source = folder.join("Sites.java");
-    fs::write(&source, SOURCE).or_fail(source.display());
-    build::must(jdk.command("javac").arg("-g").arg("-d").arg(folder).arg(&source));
+fn record(jdk: &Jdk, classes: &Path, folder: &Path, options: &str) -> PathBuf {
     let profile = folder.join("sites.cprof");
     let agent = format!("-agentpath:{}=out={},quiet{options}", build::agent().display(), profile.display());
-    build::must(jdk.command("java").arg(agent).arg("-cp").arg(folder).arg("Sites"));
+    build::must(jdk.command("java").arg(agent).arg("-cp").arg(classes).arg("Sites"));
     profile
 }
 
@@ -112,9 +109,13 @@ fn between(calls: &Calls, caller: &str, callee: &str) -> Vec<(u32, u64)> {
 #[test]
 fn calls_are_those_of_the_report_and_at_their_lines() {
     for jdk in jdk::all() {
+        let classes = build::fresh(&format!("call-sites-{}", jdk.feature));
+        let source = classes.join("Sites.java");
+        fs::write(&source, SOURCE).or_fail(source.display());
+        build::must(jdk.command("javac").arg("-g").arg("-d").arg(&classes).arg(&source));
         for (options, sites) in [(",sites=on", true), ("", false)] {
             let what = format!("JDK {}, call sites {sites}", jdk.feature);
-            let profile = record(&jdk, &build::fresh(&format!("call-sites-{}-{sites}", jdk.feature)), options);
+            let profile = record(&jdk, &classes, &build::fresh(&format!("call-sites-{}-{sites}", jdk.feature)), options);
             let calls = exported(&profile);
             let mut sums = BTreeMap::new();
             for ((_, callee, _), count) in calls.iter().filter(|(_, count)| **count > 0) {

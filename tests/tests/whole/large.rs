@@ -37,10 +37,13 @@ fn jumps_that_do_not_reach_go_a_way_round() {
     ];
     run::on_jdks_in_turn(|bench, is_due| {
         let directory = build::fresh(&format!("large-{}", bench.jdk.feature));
-        for (shape, (name, begin, end)) in shapes.into_iter().enumerate() {
+        let sources = shapes.map(|(name, begin, end)| {
             let source = directory.join(format!("{name}.java"));
             std::fs::write(&source, far(name, begin, end)).or_fail(source.display());
-            build::must(bench.jdk.command("javac").args(["-g", "-d"]).arg(&directory).arg(&source));
+            source
+        });
+        build::must(bench.jdk.command("javac").args(["-g", "-d"]).arg(&directory).args(sources));
+        for (shape, (name, ..)) in shapes.into_iter().enumerate() {
             let java = || {
                 let mut java = bench.jdk.command("java");
                 java.arg("-cp").arg(&directory);

@@ -110,7 +110,7 @@ fn there_is_room_before_the_vm_is_initialised() {
         let directory = build::fresh(&format!("early-{}", bench.jdk.feature));
         let source = directory.join("Idle.java");
         compile(&bench, &source, "public class Idle { public static void premain(String options) {} }");
-        let jar = build::agent_jar(&bench.jdk, &directory, "Idle", &["Idle.class"]);
+        let jar = build::agent_jar_of(&bench.jdk, &directory, "Idle", &["Idle.class"]);
         for options in ["sites=on", "sites=on,cache=4k/16+lru:4k/16"] {
             let out = directory.join("plain.cprof");
             let mut java = bench.jdk.command("java");

@@ -35,7 +35,7 @@ fn whatever_the_moment_of_kill_9_the_profile_is_whole_and_up_to_date() {
     for bench in run::benches() {
         let out = build::fresh(&format!("killed-{}", bench.jdk.feature)).join("it.cprof");
         for kill in 0..kills() {
-            let mut workers = Workers::start(&bench, Some("quiet"), &[], &[]);
+            let mut workers = Workers::start(&bench, Some("quiet"), &[], &["busy"]);
             // Every third while the JVM starts.
             if kill % 3 != 0 {
                 workers = workers.started();
@@ -99,7 +99,7 @@ fn a_crash_in_native_code_leaves_everything_up_to_it() {
 fn snapshots_go_forward_and_the_program_does_not_notice() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("snapshots-{}", bench.jdk.feature));
-        let workers = Workers::start(&bench, Some("quiet"), &[], &[]).started();
+        let workers = Workers::start(&bench, Some("quiet"), &[], &["busy"]).started();
         let pid = workers.pid().to_string();
         let mut last = 0;
         for i in 0..4 {

@@ -1,5 +1,5 @@
-//! The oracle itself: the closed-form counts in the programs' heads hold under it, and neither the compilers nor a second run
-//! change what it counts.
+//! The oracle itself: the closed-form counts in the programs' heads hold under it, and neither the compilers, nor a second run, nor
+//! a breakpoint on every instruction by itself change what it counts.
 
 use cprof_tests::trace::Trace;
 use cprof_tests::{program, run};
@@ -8,7 +8,7 @@ use cprof_tests::{program, run};
 const STEADY: &[&str] = &["Finally", "Generated", "Leaves", "Loops", "Recursion", "Rethrow", "Straight", "Synchronized"];
 
 #[test]
-fn the_oracle_counts_what_was_counted_by_hand_with_and_without_compilers() {
+fn the_oracle_counts_what_was_counted_by_hand_with_and_without_compilers_and_instruction_by_instruction() {
     run::on_every_jdk(|bench| {
         let programs = program::all(&bench.jdk);
         for program in programs.iter().filter(|p| STEADY.contains(&p.name.as_str())) {
@@ -20,9 +20,9 @@ fn the_oracle_counts_what_was_counted_by_hand_with_and_without_compilers() {
                 let counts = e.methods.iter().map(|m| interpreted.of_method(m)).sum();
                 assert_eq!(e.contradicts(counts), None, "{} on {}", program.name, bench.jdk.feature);
             }
-            let compiled = bench.oracle(&[program], &[]);
+            let each = bench.oracle(&[program], &[], ",each");
             assert_eq!(
-                interpreted.difference("interpreted", &compiled, "compiled"),
+                interpreted.difference("interpreted", &each, "compiled, each instruction by itself"),
                 None,
                 "{} on {}",
                 program.name,

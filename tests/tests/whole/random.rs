@@ -133,7 +133,7 @@ fn parts_of_random_classes_are_counted_as_parts_of_the_oracles_tree() {
     let programs: Vec<Program> = seeds().iter().take(TOGETHER / 2).map(|&seed| random::write(seed, false, &directory)).collect();
     run::on_every_jdk(|bench| {
         let bench = Bench { built: random::built(&bench.built, &oldest, &directory), ..bench.clone() };
-        let truth = bench.oracle(&programs.iter().collect::<Vec<_>>(), &["-Xint"]);
+        let truth = bench.oracle(&programs.iter().collect::<Vec<_>>(), &["-Xint"], "");
         let mut contexts = 0;
         for (i, (methods, classes, options, bound)) in PARTS.iter().enumerate() {
             let roots = |program: &Program| match methods {

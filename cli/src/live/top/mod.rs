@@ -35,6 +35,26 @@ const INTERRUPT: u8 = 3;
 /// How long a process whose recording has ended may take to end.
 const ENDING: Duration = Duration::from_secs(1);
 
+/// The keys among what a terminal sent: without arrows and the like, which begin as the escape key does. They come in one piece, a key pressed
+/// later may be behind them. (ECMA-48 5.4: `ESC [`, parameters, one final byte; `ESC O` and one byte are keys of a keypad.)
+fn keys(mut typed: &[u8]) -> Vec<u8> {
+    let mut keys = Vec::new();
+    while let [first, rest @ ..] = typed {
+        typed = match (*first, rest) {
+            (ESCAPE, [b'[', sequence @ ..]) => {
+                let end = sequence.iter().position(|byte| (0x40..=0x7E).contains(byte));
+                end.map_or(&[], |end| &sequence[end + 1..])
+            }
+            (ESCAPE, [b'O', _, rest @ ..] | [_, rest @ ..]) => rest,
+            (key, rest) => {
+                keys.push(key);
+                rest
+            }
+        };
+    }
+    keys
+}
+
 /// Looks at a recording again and again.
 struct Watch {
     process: Process,
@@ -141,10 +161,8 @@ impl Watch {
             let wait = if view.paused { args.every } else { next.saturating_duration_since(Instant::now()) };
             match screen.typed(wait.min(Duration::from_millis(250))).context("reading keys from the terminal")? {
                 None => return Ok(()),
-                // Arrows and the like begin as the escape key does.
-                Some(keys) if keys.len() > 1 && keys[0] == ESCAPE => {}
-                Some(keys) => {
-                    if !keys.into_iter().all(|key| self.key(key, &mut view)) {
+                Some(typed) => {
+                    if !keys(&typed).into_iter().all(|key| self.key(key, &mut view)) {
                         return Ok(());
                     }
                 }
@@ -179,5 +197,17 @@ impl Watch {
         let path = out_path(&format!("cprof-{}-{now}.cprof", self.process.pid), &profile.run);
         output::write_profile(&path, &profile)?;
         Ok(format!("wrote {}", path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ESCAPE, keys};
+
+    #[test]
+    fn keys_behind_an_arrow_are_keys() {
+        assert_eq!(keys(b"\x1b[A\xe9 \x1b[1;5Bw\x1bOPq"), b"\xe9 wq");
+        assert_eq!(keys(b"mc\x1b"), [b'm', b'c', ESCAPE]);
+        assert_eq!(keys(b"s\x1bx\x1b[200"), b"s");
     }
 }
