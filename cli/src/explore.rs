@@ -93,6 +93,9 @@ pub fn explore(args: &Explore) -> Result<()> {
         }
     }
     out.flush()?;
+    if args.format == Format::Csv {
+        output::notes(&notes);
+    }
     view.tell_if_nothing();
     Ok(())
 }

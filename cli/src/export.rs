@@ -39,12 +39,12 @@ pub fn export(args: &Export) -> Result<()> {
     if args.format == Format::Parquet {
         let view = View::load(&args.part, None, Shape::Both { apart: true })?;
         view.tell_if_nothing();
-        incomplete(&view).iter().for_each(|note| output::note(note));
+        output::notes(&incomplete(&view));
         return parquet::export(view, &args.out, &args.on);
     }
     let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Tree { apart: true })?;
     view.tell_if_nothing();
-    incomplete(&view).iter().for_each(|note| output::note(note));
+    output::notes(&incomplete(&view));
     let chosen = choose(columns(&view, &view.tree, &processors), args)?;
     if args.metric.is_none() && !args.on.target.is_empty() && chosen.iter().all(|metric| metric.unit != "cycles") {
         output::note(&format!("{} is written, for which the format has room; --metric names another number", chosen[0].name));

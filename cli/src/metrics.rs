@@ -84,7 +84,7 @@ impl Notes {
 
     /// Says them on standard error, where a format has no room for them.
     pub fn tell(&self, file: &str) {
-        self.lines(file).iter().for_each(|line| output::note(line));
+        output::notes(&self.lines(file));
     }
 }
 

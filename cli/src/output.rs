@@ -157,6 +157,11 @@ pub fn note(what: &str) {
     tell(format_args!("{}", Style::of(&io::stderr()).warning(&format!("note: {what}"))));
 }
 
+/// Those for which there is no room in what is printed: columns have none.
+pub fn notes<'n>(notes: impl IntoIterator<Item = &'n String>) {
+    notes.into_iter().for_each(|what| note(what));
+}
+
 /// The whole path of a file, as somebody with another working directory must name it; links are not followed.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
     if path.as_os_str().is_empty() {

@@ -9,8 +9,8 @@ int instruction_length(const unsigned char *code, int length, int at);
  * called them, which is one of the answers for jsr, and there is none for ret. 0 if there is no instruction. */
 int successors(const unsigned char *code, int length, int at, void (*each)(void *data, int at), void *data);
 
-/* Whether the next instruction follows the one at `at` whatever happens: it neither jumps nor returns, throws nothing, and calls and resolves
- * nothing (JVMS 6.5). */
+/* Whether the next instruction follows the one at `at` whatever happens: it neither jumps nor returns, throws nothing, and calls and
+ * resolves nothing (JVMS 6.5). */
 int merely_goes_on(const unsigned char *code, int length, int at);
 
 /* Whether the opcode leaves the method normally: ireturn .. return. */

@@ -1,9 +1,11 @@
 /*
  * An independent count to compare cprof with: calls, exceptional exits and executed bytecodes per calling context, by
- * JVMTI events alone. A breakpoint stands on every instruction that may come next, since SingleStep is not exact: HotSpot
- * posts none for the second half of a rewritten pair of bytecodes, during constant-pool resolution, and at a handler's first
- * bytecode. Instructions that merely go on (`merely_goes_on`) are counted with the one before them, unless something jumps to
- * them: HotSpot takes most of the time looking breakpoints up, in a list per class. With `each`, they have their own as well.
+ * JVMTI events alone. They come from breakpoints on what is executed, since SingleStep is not exact: HotSpot posts none for
+ * the second half of a rewritten pair of bytecodes, during constant-pool resolution, and at a handler's first bytecode.
+ * An instruction behind one that merely goes on (`merely_goes_on`) is counted with that one, unless something jumps to it:
+ * HotSpot takes most of the time looking breakpoints up, in a list per class. With `each`, every instruction has its own.
+ * Where an agent can set breakpoints, HotSpot joins no pairs of bytecodes (RewriteFrequentPairs), which would skip one that
+ * stands on the second.
  * Nothing here is shared with cprof, the instruction decoder included.
  *
  *   -agentpath:liboracle.so=root=p.Class.method,root=…,out=FILE[,shallow=PREFIX]…[,trace=FILE][,each][,debug]
@@ -29,13 +31,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROOTS = 256, MAX_SHALLOW = 16, NOTHING_EXECUTED = -1, WIDE = 0xc4 };
+enum { MAX_ROOTS = 256, MAX_SHALLOW = 16, NOTHING_EXECUTED = -1, NOWHERE = -1, WIDE = 0xc4 };
 
 struct frame {
     struct method *method;
     struct node *node; /* for a native frame its caller's */
     int last;          /* opcode executed last */
     int from, at;      /* of what was counted at one breakpoint the first instruction, and the last: where it stands */
+    int caught;        /* a handler that was counted when the exception was caught, until a breakpoint is met */
 };
 
 struct thread {
@@ -116,10 +119,10 @@ static int is_shallow(const struct method *m) {
 }
 
 /* There is room for what dead code at the end seems to go on with. */
-static void mark(struct method *m, int at, enum place mark) {
+static void mark(struct method *m, int at, enum place what) {
     if (at < 0 || at > m->length)
         die("decoding bytecode", JVMTI_ERROR_INTERNAL);
-    m->places[at] |= mark;
+    m->places[at] |= what;
 }
 
 static void mark_first(void *method, int at) {
@@ -206,6 +209,7 @@ static void push(struct thread *thread, struct method *m) {
     frame->method = m;
     frame->node = m->native ? parent : child_of(parent, m);
     frame->last = NOTHING_EXECUTED;
+    frame->caught = NOWHERE;
 }
 
 static void frame_events(jvmtiEnv *jvmti, jthread thread, jvmtiEventMode mode) {
@@ -230,7 +234,8 @@ static struct thread *begin(jvmtiEnv *jvmti, jthread jthread, struct thread *thr
     return thread;
 }
 
-/* The instruction is about to be executed in the frame on top, and so are those behind it of which nothing keeps it. */
+/* The instruction is about to be executed in the frame on top, and so are those behind it, up to one that may go elsewhere or has a
+ * breakpoint behind it. */
 static void executes(jvmtiEnv *jvmti, struct frame *top, int at) {
     struct method *m = top->method;
     top->from = at;
@@ -249,8 +254,7 @@ static void executes(jvmtiEnv *jvmti, struct frame *top, int at) {
     reached(jvmti, m, at);
 }
 
-/* Whether the instruction was counted with one before it: by the time that another thread set this breakpoint, for a handler. Nothing but a
- * handler is jumped to amid such instructions. */
+/* Whether the instruction was counted already, with one before it: another thread has since set this breakpoint, for a handler. */
 static int is_counted(const struct frame *top, int at) {
     return top->last != NOTHING_EXECUTED && top->from < at && at <= top->at;
 }
@@ -271,7 +275,9 @@ static void JNICALL breakpoint(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthread, jm
                     if (trace != NULL)
                         note(thread, 'E', top->node, called_by(jvmti, thread));
                 }
-                if (!is_counted(top, (int)at))
+                int caught = top->caught == (int)at;
+                top->caught = NOWHERE;
+                if (!caught && !is_counted(top, (int)at))
                     executes(jvmti, top, (int)at);
             } else {
                 mismatch("breakpoint", m, thread);
@@ -335,13 +341,16 @@ static void JNICALL exception_catch(jvmtiEnv *jvmti, JNIEnv *jni, jthread jthrea
     if (!dead && top->method == method_of(jvmti, id)) {
         if (trace != NULL && top->last != NOTHING_EXECUTED)
             note(thread, 'C', top->node, top->last);
-        /* A breakpoint from now on; this time HotSpot has read the bytecode already (interpreterRuntime.cpp,
-         * exception_handler_for_exception), and executes it without. */
-        if (!top->method->shallow && !(top->method->places[at] & ARMED)) {
+        int first = top->method->places[at] & FIRST, armed = top->method->places[at] & ARMED;
+        if (top->method->shallow || (first && armed)) {
+            top->from = top->at = (int)at;
+        } else {
+            /* A breakpoint from now on; this time HotSpot has read the bytecode already (interpreterRuntime.cpp,
+             * exception_handler_for_exception), and executes it without. It may even where there was a breakpoint, if another thread set it
+             * meanwhile; if not, it is met, and nothing else leads to it. */
             arm(jvmti, top->method, (int)at);
             executes(jvmti, top, (int)at);
-        } else {
-            top->from = top->at = (int)at;
+            top->caught = first ? NOWHERE : (int)at;
         }
     }
     pthread_mutex_unlock(&lock);

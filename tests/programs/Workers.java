@@ -1,5 +1,5 @@
-// Shows: nothing by itself: works on several threads until it is killed, without a break if it is told `busy`, and prints how often it has called
-// tick. See tests/tests/whole/live.rs.
+// Shows: nothing by itself: works on several threads until it is killed, without a break if it is told `busy`, and prints how often
+// it has called tick. See tests/tests/whole/live.rs.
 // not-run
 import java.util.Arrays;
 import java.util.HashMap;

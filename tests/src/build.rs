@@ -87,19 +87,21 @@ pub fn must(command: &mut Command) -> String {
 /// The jar of a Java agent, whose classes are on the class path.
 pub fn agent_jar(jdk: &Jdk, class: &str) -> PathBuf {
     let mut key = DefaultHasher::new();
-    class.hash(&mut key);
+    manifest(class).hash(&mut key);
     let made = cached("agent-jar", key.finish(), |out| drop(agent_jar_of(jdk, out, class, &[])));
     made.join(format!("{class}.jar"))
 }
 
+fn manifest(class: &str) -> String {
+    format!("Premain-Class: {class}\nAgent-Class: {class}\nCan-Retransform-Classes: true\nCan-Redefine-Classes: true\n")
+}
+
 /// As [`agent_jar`], in the directory, with these files of the directory.
 pub fn agent_jar_of(jdk: &Jdk, directory: &Path, class: &str, files: &[&str]) -> PathBuf {
-    let (manifest, jar) = (directory.join("manifest"), directory.join(format!("{class}.jar")));
-    let text =
-        format!("Premain-Class: {class}\nAgent-Class: {class}\nCan-Retransform-Classes: true\nCan-Redefine-Classes: true\n");
-    std::fs::write(&manifest, text).or_fail(manifest.display());
+    let (text, jar) = (directory.join("manifest"), directory.join(format!("{class}.jar")));
+    std::fs::write(&text, manifest(class)).or_fail(text.display());
     let mut command = jdk.command("jar");
-    command.arg("cfm").args([&jar, &manifest]);
+    command.arg("cfm").args([&jar, &text]);
     files.iter().for_each(|file| {
         command.arg("-C").arg(directory).arg(file);
     });

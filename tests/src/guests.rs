@@ -96,7 +96,7 @@ impl Guests {
             assert_eq!(running.end(), (String::new(), String::new()));
         };
         let mut key = DefaultHasher::new();
-        (self.bench.built.key, options, ROOT, COMPARED).hash(&mut key);
+        (self.bench.built.key, format!("{:?}", self.java(options)), ROOT, COMPARED).hash(&mut key);
         run::read_oracle(&out(&build::cached(&format!("beside-{}", self.bench.jdk.feature), key.finish(), count)))
     }
 

@@ -63,24 +63,24 @@ pub struct Trace {
 
 impl Trace {
     /// Runs a program, interpreted, under the oracle, and answers the files with its tree and its events. That takes long and gives
-    /// the same for the same classes, so they are kept.
-    pub fn files(bench: &Bench, class_path: &str, main: &str, root: &str) -> [PathBuf; 2] {
+    /// the same for the same classes, so they are kept. `more`: options of the oracle's, each with a comma before it.
+    pub fn files(bench: &Bench, class_path: &str, main: &str, root: &str, more: &str) -> [PathBuf; 2] {
         let mut key = DefaultHasher::new();
-        (bench.built.key, SAME, class_path, main, root).hash(&mut key);
+        (bench.built.key, SAME, class_path, main, root, more).hash(&mut key);
         let files = |directory: &Path| ["tree.csv", "trace"].map(|name| directory.join(name));
         files(&build::cached(&format!("trace-{main}-{}", bench.jdk.feature), key.finish(), |directory| {
             let [out, trace] = files(directory);
             let mut java = bench.java(&["-Xint"]);
-            let options = format!("root={root},out={},trace={}", out.display(), trace.display());
+            let options = format!("root={root},out={},trace={}{more}", out.display(), trace.display());
             java.arg(format!("-agentpath:{}={options}", bench.built.oracle.display())).args(["-cp", class_path, main]);
             let ending = end_of_oracle(java);
             assert_eq!(ending.code, 0, "{main} under the oracle on JDK {}: {}", bench.jdk.feature, ending.stderr);
         }))
     }
 
-    /// What [`Trace::files`] say.
+    /// What [`Trace::files`] without more options say.
     pub fn record(bench: &Bench, class_path: &str, main: &str, root: &str) -> Trace {
-        let [out, trace] = Trace::files(bench, class_path, main, root);
+        let [out, trace] = Trace::files(bench, class_path, main, root, "");
         let read = |path: &Path| std::fs::read_to_string(path).or_fail(path.display());
         let (tree, trace) = (read(&out), read(&trace));
         assert!(tree.ends_with("mismatches,0\n"), "the oracle's events contradict each other, or {} is cut off", out.display());

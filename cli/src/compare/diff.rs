@@ -3,6 +3,7 @@
 use super::rows::{Line, header};
 use super::{Loaded, notes, relative, signed};
 use crate::args::{By, Diff, Format};
+use crate::output;
 use crate::report::view::readable;
 use crate::style::{Style, printable};
 use crate::table::Table;
@@ -42,6 +43,9 @@ pub fn diff(args: &Diff) -> Result<()> {
         Format::Json => report.json(args.top, &mut out)?,
     }
     out.flush()?;
+    if args.format == Format::Csv {
+        output::notes(&report.notes);
+    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Loaded, notes};
 use crate::args::{Format, Overlap};
+use crate::output;
 use crate::report::field;
 use crate::style::Style;
 use crate::table::Table;
@@ -70,6 +71,8 @@ pub fn overlap(args: &Overlap) -> Result<()> {
                 let [context, method] = exact.map(|o| o.map(|o| o.to_text(6)).unwrap_or_default());
                 write!(out, "{},{context},{method},{before},{after}\r\n", field(&metric))?;
             }
+            out.flush()?;
+            output::notes(&notes);
         }
         Format::Json => {
             let files = loaded.views.each_ref().map(|view| &view.file);

@@ -32,7 +32,7 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
         drawn.for_each(|on| Notes::of(slice::from_ref(on)).tell(&loaded.view.file));
     }
     for loaded in [Some(&after), before.as_ref()].into_iter().flatten() {
-        incomplete(&loaded.view).iter().for_each(|note| output::note(note));
+        output::notes(&incomplete(&loaded.view));
     }
     let progress = Progress::start(format!("drawing {}", args.out.display()));
     // Call sites are not told apart: a flame graph is of methods.

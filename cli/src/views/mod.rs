@@ -43,7 +43,7 @@ impl Loaded {
         let methods = Methods::join(side(&before.view), side(&self.view));
         before.beside = recorded_differently(&before.view, &self.view);
         before.beside.extend(models_differ(&before.view, &self.view, on).then(|| MODELS_DIFFER.to_owned()));
-        before.beside.iter().for_each(|note| output::note(note));
+        output::notes(&before.beside);
         before.view.symbols.list = methods.renamed(&before.view.symbols, &self.view.symbols);
         Ok(before)
     }

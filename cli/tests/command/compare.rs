@@ -114,6 +114,19 @@ fn changes_are_ranked_and_signed() {
 }
 
 #[test]
+fn what_rows_cannot_say_is_said_beside_them() {
+    let folder = Folder::new();
+    let mut unfinished = demo();
+    unfinished.run.lost_calls = 3;
+    let (a, b) = (folder.profile("a.cprof", &demo()), folder.profile("b.cprof", &unfinished));
+    for command in ["diff", "overlap"] {
+        let (code, rows, notes) = cprof(&[command, "--format", "csv"], &[&a, &b]);
+        assert!(code == 0 && !rows.contains("incomplete") && notes.starts_with("cprof: note: "), "{command}: {rows}{notes}");
+        assert!(notes.contains("incomplete"), "{command}: {notes}");
+    }
+}
+
+#[test]
 fn a_part_of_both() {
     let folder = Folder::new();
     let (a, b) = (folder.profile("a.cprof", &demo()), folder.profile("b.cprof", &twice()));

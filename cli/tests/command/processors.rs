@@ -57,6 +57,14 @@ fn prints(arguments: &[&str]) -> String {
     out
 }
 
+/// Rows, which have no room for notes: these are on standard error.
+fn explores(arguments: &[&str], notes: &[&str]) -> String {
+    let (success, rows, told) = cprof(&[&["explore", "--format", "csv"], arguments].concat());
+    assert!(success && told.lines().all(|line| line.starts_with("cprof: note: ")), "{arguments:?}: {told}");
+    assert!(!rows.contains("note") && notes.iter().all(|note| told.contains(note)), "{arguments:?}: {told}");
+    rows
+}
+
 fn fails(arguments: &[&str]) -> String {
     let (success, out, err) = cprof(arguments);
     assert!(!success && out.is_empty(), "{arguments:?}: {out}");
@@ -136,13 +144,13 @@ fn a_model_of_ones_own_is_shown_as_it_was_recorded() {
     assert!(success && out.contains("has changed"), "{out}{err}");
     // Designs are compared with it, too, whether its file is there or not.
     let row = format!("{named},4k/16,,{kept},");
-    let rows = prints(&["explore", one.path(), "--format", "csv"]);
+    let rows = explores(&[one.path()], &["mine.toml has changed", "hypothetical: jop-combined, "]);
     assert!(rows.lines().nth(1).unwrap().starts_with(&row) && rows.contains("\njop-combined,none,"), "{rows}");
     assert!(prints(&["explore", one.path()]).contains("mine.toml has changed"));
     std::fs::remove_file(&file).unwrap();
     let matrix = directory.join("matrix.toml");
     std::fs::write(&matrix, "[set]\nrws = [1, 2]\n[base]\nset = { rws = 2 }\n").unwrap();
-    let rows = prints(&["explore", one.path(), "--matrix", matrix.to_str().unwrap(), "--format", "csv"]);
+    let rows = explores(&[one.path(), "--matrix", matrix.to_str().unwrap()], &[]);
     assert!(rows.contains(&format!("{named},4k/16,rws=1,{kept},")) && rows.contains(",0.000000,"), "{rows}");
     assert_eq!(rows.lines().count(), 1 + 3 * 2);
     let on_none = Profile::new("kept-none");
@@ -297,7 +305,7 @@ fn explore() {
     let matrix = profile.0.with_extension("toml");
     let text = "targets = [\"jop\", \"jop-fast-invoke\"]\ncaches = [\"4k/16\", \"ideal\"]\n[set]\nrws = [1, 9]\n[base]\ntarget = \"jop\"\n";
     std::fs::write(&matrix, text).unwrap();
-    let csv = prints(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap(), "--format", "csv"]);
+    let csv = explores(&[profile.path(), "--matrix", matrix.to_str().unwrap()], &["hypothetical: jop-fast-invoke"]);
     let rows: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
     assert_eq!(rows.len(), 1 + 2 * 2 * 2, "{csv}");
     assert_eq!(rows[1][..5], ["jop", "4k/16", "rws=1", "486", "39"]);
@@ -349,10 +357,7 @@ fn explore() {
     std::fs::write(&mine, model).unwrap();
     let mine = mine.to_str().unwrap();
     std::fs::write(&matrix, format!("targets = [\"{mine}\"]\n[set]\nburst = [2, 8]\nclock_mhz = [50]\n[base]\ntarget = \"{mine}\"\nset = {{ burst = 1 }}\n")).unwrap();
-    assert_eq!(
-        prints(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap(), "--format", "csv"]).lines().count(),
-        1 + 2 * 4
-    );
+    assert_eq!(explores(&[profile.path(), "--matrix", matrix.to_str().unwrap()], &["coarse: "]).lines().count(), 1 + 2 * 4);
     let shown = prints(&["targets", "show", mine]);
     assert!(shown.contains("  burst = 4  [") && shown.contains("method cache: 4k/16  ["), "{shown}");
     std::fs::write(&matrix, format!("targets = [\"{mine}\"]\n[set]\nburst = [0]\n")).unwrap();

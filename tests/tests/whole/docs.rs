@@ -248,7 +248,8 @@ fn the_commands_in_the_documentation_work() {
             let of_server = |block: &Block| matches!(block.stage, Stage::Server | Stage::Attach | Stage::Killed);
             let alone = blocks.iter().any(of_server);
             let shows = jdks.contains(&SHOWN_JDK) && blocks.iter().any(|b| !b.prints.is_empty());
-            // What is done to servers differs between JDKs, what a command does with a file does not.
+            // What is done to servers differs between JDKs, what a command does with a file does not: elsewhere, blocks of servers are run
+            // without the others, which they may not need.
             let jdk = if shows { SHOWN_JDK } else { jdks[i % jdks.len()] };
             if jdk != bench.jdk.feature {
                 blocks.retain(of_server);

@@ -13,8 +13,8 @@ use std::process::Command;
 const BETWEEN: usize = 3;
 /// JVMs at a time.
 const WORKERS: usize = 2;
-/// Attached to again and again, a JVM need not have all its classes woven: what fails is done for these, too.
-const SOME: &str = "include=Serve*,include=java.util.*,include=java.lang.invoke.*";
+/// What is passed with these classes alone need not have all others woven, again and again.
+const SOME: &str = ",include=Serve*,include=java.util.*,include=java.lang.invoke.*";
 /// Quick to start.
 const FLAGS: [&str; 2] = ["-XX:TieredStopAtLevel=1", "-Xmx64m"];
 
@@ -162,13 +162,14 @@ impl Target {
     }
 
     /// Attaches, has it work, takes a snapshot, detaches; answers all that is said. None: the program does wrong.
-    fn round(&mut self, out: &Path) -> Option<Vec<String>> {
+    /// `more`: options for the first, each with a comma before it.
+    fn round(&mut self, out: &Path, more: &str) -> Option<Vec<String>> {
         let _ = std::fs::remove_file(out); // it need not be there
         let mut said = Vec::new();
         let mut works = true;
         let snapshot = out.with_extension("snapshot");
         for command in [
-            format!("root=Serve.request,{SOME},out={}", out.display()),
+            format!("root=Serve.request,out={}{more}", out.display()),
             format!("command=snapshot,out={}", snapshot.display()),
             "command=detach".into(),
         ] {
@@ -194,10 +195,20 @@ fn number(answer: &str) -> i64 {
 fn attached(bench: &Bench, jdk: usize, jdks: usize) -> Vec<String> {
     let directory = build::fresh(&format!("faults-attach-{}", bench.jdk.feature));
     let out = directory.join("list.cprof");
-    let mut target = Target::start(bench, &directory, "list");
-    target.orders.list();
-    target.round(&out).expect("it works");
-    let faults = faults::share(target.orders.listed(), jdk, jdks);
+    let list = |name, more| {
+        let mut target = Target::start(bench, &directory, name);
+        target.orders.list();
+        target.round(&out, more).expect("it works");
+        target.orders.listed()
+    };
+    let (mut narrow, mut wide) = (list("narrow", SOME), list("wide", ""));
+    // What is passed a hundred times with few classes may be passed less often the next time.
+    narrow.retain(|fault| fault.nth == 1);
+    wide.retain(|fault| !narrow.contains(fault));
+    let with = |faults, more| faults::share(faults, jdk, jdks).into_iter().map(move |fault| (fault, more));
+    let faults: Vec<(Fault, &str)> = with(wide, "").chain(with(narrow, SOME)).collect();
+    let with_all = faults.iter().filter(|(_, more)| more.is_empty()).count();
+    println!("faults with all classes: {with_all}, with some: {}", faults.len() - with_all);
     assert!(faults.len() > 30, "{faults:?}");
     let of_worker = |worker: usize| {
         let mut wrong = Vec::new();
@@ -208,15 +219,15 @@ fn attached(bench: &Bench, jdk: usize, jdks: usize) -> Vec<String> {
             Target::start(bench, &directory, &format!("orders-{worker}-{targets}"))
         };
         let mut target = start();
-        for (i, fault) in faults.iter().skip(worker).step_by(WORKERS).enumerate() {
+        for (i, (fault, more)) in faults.iter().skip(worker).step_by(WORKERS).enumerate() {
             let context = format!("JDK {}, attach, {fault:?}", bench.jdk.feature);
             target.orders.fault(fault);
-            let mut round = target.round(&out);
+            let mut round = target.round(&out, more);
             if round.is_some() && !target.orders.happened() {
                 // Done only by the first attach to a JVM, or not done any more since the last fault.
                 wrong.extend(std::mem::replace(&mut target, start()).end(&context));
                 target.orders.fault(fault);
-                round = target.round(&out);
+                round = target.round(&out, more);
             }
             match round {
                 None => wrong.push(tell(format!("{context}: the program does wrong"))),
@@ -235,7 +246,7 @@ fn attached(bench: &Bench, jdk: usize, jdks: usize) -> Vec<String> {
                 continue;
             }
             target.orders.none();
-            let again = target.round(&out);
+            let again = target.round(&out, SOME);
             let refused = again.as_ref().is_some_and(|said| said.iter().any(|line| line.starts_with("error: ")));
             if again.is_none() || !refused && Report::read(&out).tree.of_method("Serve.request(I)I").calls != 4 {
                 wrong.push(tell(format!("{context}, or one of the {BETWEEN} last: the next attach counts wrongly: {again:?}")));

@@ -237,7 +237,7 @@ fn damaged_recordings_give_what_is_in_them_or_a_message() {
 fn of_two_who_attach_at_once_one_does() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("two-attach-{}", bench.jdk.feature));
-        let workers = Workers::start(&bench, None, &[], &[]).started();
+        let workers = Workers::start(&bench, None, &[], &["busy"]).started();
         let pid = workers.pid().to_string();
         let out = [0, 1].map(|i| directory.join(format!("{i}.cprof")));
         let (first, second) = (out[0].as_path(), out[1].as_path());
@@ -436,7 +436,7 @@ fn the_time_of_one_attach_does_not_end_another() {
         let directory = build::fresh(&format!("timed-{}", bench.jdk.feature));
         let out = ["timed", "detached", "next"].map(|name| directory.join(name).with_extension("cprof"));
         let [timed, detached, next] = out.each_ref().map(|path| text(path));
-        let workers = Workers::start(bench, None, &[], &[]).started();
+        let workers = Workers::start(bench, None, &[], &["busy"]).started();
         let pid = workers.pid().to_string();
         let mut timing = run::heeding_signals(&command(&["attach", &pid, "--for", "1h", "-o", timed]));
         let timing = timing.stderr(Stdio::piped()).spawn().or_fail("starting cprof attach");

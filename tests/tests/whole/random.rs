@@ -133,7 +133,12 @@ fn parts_of_random_classes_are_counted_as_parts_of_the_oracles_tree() {
     let programs: Vec<Program> = seeds().iter().take(TOGETHER / 2).map(|&seed| random::write(seed, false, &directory)).collect();
     run::on_every_jdk(|bench| {
         let bench = Bench { built: random::built(&bench.built, &oldest, &directory), ..bench.clone() };
-        let truth = bench.oracle(&programs.iter().collect::<Vec<_>>(), &["-Xint"], "");
+        let all: Vec<&Program> = programs.iter().collect();
+        let truth = bench.oracle(&all, &["-Xint"], "");
+        if bench.jdk.feature == oldest.feature {
+            let each = bench.oracle(&all, &["-Xint"], ",each");
+            assert_eq!(truth.difference("the oracle", &each, "with each instruction by itself"), None);
+        }
         let mut contexts = 0;
         for (i, (methods, classes, options, bound)) in PARTS.iter().enumerate() {
             let roots = |program: &Program| match methods {

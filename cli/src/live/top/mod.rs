@@ -35,8 +35,9 @@ const INTERRUPT: u8 = 3;
 /// How long a process whose recording has ended may take to end.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// The keys among what a terminal sent: without arrows and the like, which begin as the escape key does. They come in one piece, a key pressed
-/// later may be behind them. (ECMA-48 5.4: `ESC [`, parameters, one final byte; `ESC O` and one byte are keys of a keypad.)
+/// The keys among what a terminal sent: without arrows and the like, which begin as the escape key does. They come in one piece, and
+/// keys pressed later may be behind them. (ECMA-48 5.4: `ESC [`, parameters, one final byte; `ESC O` and one byte are keys of a
+/// keypad; `ESC` and another byte is a key with Alt, but for those that end this as the escape key does.)
 fn keys(mut typed: &[u8]) -> Vec<u8> {
     let mut keys = Vec::new();
     while let [first, rest @ ..] = typed {
@@ -44,6 +45,12 @@ fn keys(mut typed: &[u8]) -> Vec<u8> {
             (ESCAPE, [b'[', sequence @ ..]) => {
                 let end = sequence.iter().position(|byte| (0x40..=0x7E).contains(byte));
                 end.map_or(&[], |end| &sequence[end + 1..])
+            }
+            // An arrow with Alt.
+            (ESCAPE, [ESCAPE, b'[' | b'O', ..]) => rest,
+            (ESCAPE, [ESCAPE | INTERRUPT | b'q', ..]) => {
+                keys.push(ESCAPE);
+                rest
             }
             (ESCAPE, [b'O', _, rest @ ..] | [_, rest @ ..]) => rest,
             (key, rest) => {
@@ -208,6 +215,9 @@ mod tests {
     fn keys_behind_an_arrow_are_keys() {
         assert_eq!(keys(b"\x1b[A\xe9 \x1b[1;5Bw\x1bOPq"), b"\xe9 wq");
         assert_eq!(keys(b"mc\x1b"), [b'm', b'c', ESCAPE]);
-        assert_eq!(keys(b"s\x1bx\x1b[200"), b"s");
+        assert_eq!(keys(b"s\x1bx\x1b\x1b[c\x1b[200"), b"s");
+        for typed in [b"\x1b\x1b", b"\x1b\x03", b"\x1bq"] {
+            assert_eq!(keys(typed), [ESCAPE, typed[1]]);
+        }
     }
 }
