@@ -6,7 +6,6 @@ use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A process that was there when it was looked up.
@@ -95,6 +94,14 @@ impl Process {
         PathBuf::from(format!("/proc/{}/root{inside}", self.pid))
     }
 
+    /// Whether a path may lead it to another file than this command: it has another root, or other mounts.
+    pub fn sees_other_files(&self) -> bool {
+        ["root", "ns/mnt"].iter().any(|what| {
+            let of = |process: &str| fs::read_link(Path::new("/proc").join(process).join(what)).ok();
+            of(&self.pid.to_string()) != of("self")
+        })
+    }
+
     /// Its `/tmp`, to make files in. Where that is a link, it leads root, who sees other files than the process, to a place that the
     /// process cannot reach.
     ///
@@ -128,10 +135,12 @@ impl Process {
         Some(String::from_utf8_lossy(value).into_owned())
     }
 
-    /// The files it has mapped into its memory, each once; `None` when that may not be read: another user's process.
-    pub fn mapped_files(&self) -> Option<Vec<String>> {
-        let maps = read(&format!("/proc/{}/maps", self.pid)).ok()?;
-        Some(files_of(&maps))
+    /// The files it has mapped into its memory, each once.
+    ///
+    /// # Errors
+    /// That must not be read: it is another user's process, or has rights that this command has not; or it has ended.
+    pub fn mapped_files(&self) -> io::Result<Vec<String>> {
+        Ok(files_of(&read(&format!("/proc/{}/maps", self.pid))?))
     }
 }
 
@@ -178,9 +187,12 @@ pub fn own_user() -> u32 {
 
 /// That a process is `owner`'s, and this user must not look into it; and what to do about it.
 pub(crate) fn not_ours(pid: u32, owner: u32) -> String {
+    let is_own = owner == own_user();
     let owner = user_name(owner);
     match own_user() {
         0 => format!("process {pid} is kept from root here, as it runs outside of this container, say; run cprof where it runs"),
+        // The kernel lets nobody look into a process that has more rights (ptrace(2), access mode checking).
+        _ if is_own => format!("process {pid} has rights that this command has not, by capabilities say; run cprof as root"),
         _ if owner == "root" => format!("process {pid} belongs to root; run cprof as root"),
         _ => format!("process {pid} belongs to {owner}; run cprof as {owner} or as root"),
     }
@@ -195,14 +207,6 @@ pub fn user_name(user: u32) -> String {
         (number.parse() == Ok(user)).then(|| name.to_owned())
     });
     named.unwrap_or_else(|| user.to_string())
-}
-
-/// Whether two paths lead to one file.
-pub fn same_file(a: &Path, b: &Path) -> bool {
-    match (fs::metadata(a), fs::metadata(b)) {
-        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
-        _ => false,
-    }
 }
 
 #[cfg(test)]
@@ -253,7 +257,7 @@ mod tests {
         // written does not run.
         assert!(Command::new("cp").arg("/bin/cat").arg(&program).status().unwrap().success());
         let found = told_of(&mut Command::new(program), |process| process.mapped_files());
-        assert!(found.is_some_and(|files| files.iter().any(|file| file.ends_with("caf\u{fffd}"))));
+        assert!(found.is_ok_and(|files| files.iter().any(|file| file.ends_with("caf\u{fffd}"))));
     }
 
     #[test]
@@ -286,10 +290,10 @@ mod tests {
     fn this_process_is_alive_and_another_of_its_id_would_not_be() {
         let own = Process::find(std::process::id()).unwrap();
         assert!(own.is_alive());
-        assert_eq!(own.user, own_user());
+        assert_eq!((own.user, own.sees_other_files()), (own_user(), false));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
         assert!(own.started_ms().is_some_and(|began| began <= now + 1000 && began + 3_600_000 > now));
-        assert!(own.mapped_files().is_some_and(|files| !files.is_empty()));
+        assert!(own.mapped_files().is_ok_and(|files| !files.is_empty()));
         let maps = "7f0-7f1 r--p 0 fd:00 1 /jdk/libjvm.so (deleted)\n7f1-7f2 r-xp 0 fd:00 1 /jdk/libjvm.so (deleted)\n7f2-7f3 rw-p 0 00:00 0\n";
         assert_eq!(files_of(maps), ["/jdk/libjvm.so"]);
         let earlier = Process { start: own.start - 1, ..own };

@@ -46,7 +46,7 @@ pub struct Attach {
     /// The file to write; %p stands for the process id, %t for the start of the recording in seconds
     #[arg(short = 'o', long = "out", value_name = "FILE", default_value = "cprof-%p.cprof")]
     pub out: String,
-    /// libcprof.so as the JVM sees it
+    /// libcprof.so as the JVM sees it; by default the one that it has loaded, else that of this command
     #[arg(long, value_name = "PATH")]
     pub agent: Option<String>,
     /// What is counted, and how
@@ -70,7 +70,7 @@ pub struct Detach {
     /// Write the profile to this file, not to the one that cprof attach named; - is standard output; %p stands for the process id
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     pub out: Option<String>,
-    /// libcprof.so as the JVM sees it
+    /// libcprof.so as the JVM sees it; by default the one that it has loaded, else that of this command
     #[arg(long, value_name = "PATH")]
     pub agent: Option<String>,
 }
@@ -95,7 +95,7 @@ pub struct Snapshot {
     /// Have the agent in the JVM write it, exact to the bytecode; the JVM's threads are stopped meanwhile
     #[arg(long)]
     pub exact: bool,
-    /// libcprof.so as the JVM sees it
+    /// libcprof.so as the JVM sees it; by default the one that it has loaded, else that of this command
     #[arg(long, value_name = "PATH", requires = "exact")]
     pub agent: Option<String>,
     /// Say nothing

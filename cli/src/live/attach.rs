@@ -69,9 +69,17 @@ pub fn attach(args: &Attach) -> Result<()> {
     // Who writes finds out at the end: this command, or, without --for, the JVM, which may see other files.
     let seen = |path: &Path| if args.time.is_some() { path.to_owned() } else { target.jvm.process.path(&path.to_string_lossy()) };
     let place = output::has_place(&out, seen);
+    // Files here and files there.
+    let apart = args.time.is_none() && target.jvm.process.sees_other_files();
     // A process that is gone has no directories.
     if is_there(args.pid) {
-        place?;
+        place.map_err(|error| match apart {
+            true => error.context(format!(
+                "JVM {} writes the profile itself, and sees other files than this command; name a directory that it sees, or use --for",
+                args.pid
+            )),
+            false => error,
+        })?;
     }
     interrupts.say_at_second(format!("JVM {} has not answered; it was not told to count", args.pid));
     let room = target.has_metaspace(&options, !args.counting.include.is_empty());
@@ -80,7 +88,13 @@ pub fn attach(args: &Attach) -> Result<()> {
     ensure!(!interrupts.have_come(), "interrupted; JVM {} was not told to count", args.pid);
     let before = Identity::of(&out);
     let written = || Identity::of(&out).is_some_and(|now| Some(now) != before);
-    let reply = match target.send(options) {
+    interrupts.say_at_second(format!(
+        "JVM {0} was told to count, and has not answered: it counts until it ends, or until: cprof detach {0}",
+        args.pid
+    ));
+    let reply = target.send(options);
+    interrupts.say_at_second(String::new());
+    let reply = match reply {
         Err(error) if is_end(&error) => {
             let counted = which::left_counts(args.pid);
             if written() {
@@ -97,7 +111,10 @@ pub fn attach(args: &Attach) -> Result<()> {
     tell(format_args!("attached to JVM {}{}", args.pid, covered(&reply)));
     let Some(time) = args.time else {
         let (pid, out) = (args.pid, out.display());
-        tell(format_args!("it counts until it ends, and writes {out} then; sooner: cprof snapshot {pid}, cprof detach {pid}"));
+        let seen = if apart { ", as the JVM sees it," } else { "" };
+        tell(format_args!(
+            "it counts until it ends, and writes {out}{seen} then; sooner: cprof snapshot {pid}, cprof detach {pid}"
+        ));
         return Ok(());
     };
     wait(time, &interrupts, &target.jvm.process);
@@ -149,6 +166,8 @@ pub fn detach(args: &Detach) -> Result<()> {
             (out, bytes)
         }
         None => {
+            let usual = "has not answered; it writes its profile to the place that cprof attach, or its out=, named";
+            interrupts.say_at_second(format!("JVM {} was told to detach, and {usual}", args.pid));
             let reply = target.send(Options::command("detach"));
             let reply =
                 reply.map_err(|error| with_what_is_left(error, args.pid, "the place that cprof attach, or its out=, named"))?;
@@ -204,7 +223,11 @@ impl Target {
         let agent = match agent {
             // The JVM has another working directory.
             Some(path) => output::absolute(Path::new(path))?,
-            None => agent::find()?,
+            // Another copy would know nothing of what counts there.
+            None => match &jvm.agent {
+                Some(loaded) if jvm.process.path(loaded).exists() => PathBuf::from(loaded),
+                _ => agent::find()?,
+            },
         };
         let agent = agent.to_str().context("the path of libcprof.so is no text that a JVM could be sent")?.to_owned();
         let exchange = Exchange::new(&jvm.process).with_context(|| format!("making a directory in the /tmp of JVM {pid}"))?;

@@ -32,8 +32,7 @@ pub fn clean(args: &Clean) -> Result<()> {
     for (what, (shelf, founds)) in args.what.iter().zip(named) {
         let there: Vec<&Found> = founds.iter().filter(|f| f.path.exists() || f.path.is_symlink()).collect();
         if there.is_empty() {
-            let what = what.display();
-            done.fail(format_args!("{what} has left no recording; cprof list --stale shows what there is"));
+            done.fail(format_args!("{}", which::no_recording(&what.to_string_lossy(), &shelf)));
         }
         for found in there {
             done.remove(&shelf, found);

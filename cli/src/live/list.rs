@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use cprof_live::hotspot::jvm::{self, Jvm, Presence};
 use cprof_live::process::{own_user, user_name};
 use cprof_live::recordings::{Found, Recording, Shelf, State};
+use cprof_profile::names::counted;
 use cprof_profile::recording::{Log, Origin};
 use serde_json::json;
 use std::io::{self, Write};
@@ -77,9 +78,13 @@ fn stale(format: Format) -> Result<()> {
     let shelf = Shelf::here();
     let all = which::recordings(&shelf)?;
     let leftovers: Vec<Leftover> = all.into_iter().filter(|f| !f.may_be_beginning()).map(leftover).collect();
+    let of_others = shelf.of_others(|_| true).map_or(0, |others| others.len());
     let mut out = io::stdout().lock();
     match format {
-        Format::Text if leftovers.is_empty() => writeln!(out, "dead JVMs have left nothing in {}", shelf.path().display())?,
+        Format::Text if leftovers.is_empty() => {
+            let whose = if of_others > 0 { " of this user" } else { "" };
+            writeln!(out, "dead JVMs{whose} have left nothing in {}", shelf.path().display())?;
+        }
         Format::Text => {
             let mut table = Table::new(&["pid", "user", "size", "started", "main", "recording"]);
             for l in &leftovers {
@@ -111,6 +116,10 @@ fn stale(format: Format) -> Result<()> {
             };
             writeln!(out, "{:#}", json!({"recordings": leftovers.iter().map(row).collect::<Vec<_>>()}))?;
         }
+    }
+    if format == Format::Text && of_others > 0 {
+        let recordings = counted(of_others as u64, "recording there is another user's", "recordings there are other users'");
+        writeln!(out, "{recordings}, of living JVMs or dead ones; root sees them")?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::hotspot::attach::AttachError;
 use cprof_live::hotspot::jvm::{Jvm, Presence};
-use cprof_live::process::Process;
+use cprof_live::process::{Process, user_name};
 use cprof_live::recordings::{Found, Recording, Shelf, State, remove};
 use cprof_live::take;
 use cprof_profile::recording::files::DirectoryName;
@@ -44,7 +44,7 @@ pub fn recorded(pid: u32) -> Result<Recording> {
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
             bail!(AttachError::OtherUser { pid, owner: process.user })
         }
-        Err(e) => Err(e).with_context(|| format!("looking for recordings in {}", shelf.path().display())),
+        Err(e) => Err(e).with_context(|| looking(&shelf)),
     }
 }
 
@@ -52,7 +52,7 @@ pub fn recorded(pid: u32) -> Result<Recording> {
 pub fn found(what: &Path) -> Result<(Shelf, Vec<Found>)> {
     if let Some(pid) = what.to_str().and_then(|t| t.parse::<u32>().ok()) {
         let shelf = Shelf::here();
-        let of_pid = recordings(&shelf)?.into_iter().filter(|f| f.name.pid == pid).collect();
+        let of_pid = shelf.named(|name| name.pid == pid).with_context(|| looking(&shelf))?;
         return Ok((shelf, of_pid));
     }
     // As given, and not where links may lead.
@@ -71,7 +71,25 @@ pub fn found(what: &Path) -> Result<(Shelf, Vec<Found>)> {
 
 /// The recordings here.
 pub fn recordings(shelf: &Shelf) -> Result<Vec<Found>> {
-    shelf.recordings().with_context(|| format!("looking for recordings in {}", shelf.path().display()))
+    shelf.recordings().with_context(|| looking(shelf))
+}
+
+fn looking(shelf: &Shelf) -> String {
+    format!("looking for recordings in {}", shelf.path().display())
+}
+
+/// That a process id or a path has no recording: of this user, or of any.
+pub fn no_recording(what: &str, shelf: &Shelf) -> String {
+    let others = what.parse().map(|pid: u32| shelf.of_others(|name| name.pid == pid).unwrap_or_default()).unwrap_or_default();
+    match &others[..] {
+        [(path, owner), ..] => {
+            let (path, owner) = (path.display(), user_name(*owner));
+            format!("{path} belongs to {owner}; run cprof as {owner} or as root")
+        }
+        [] => {
+            format!("process {what} has left no recording in {}; cprof list --stale shows what there is", shelf.path().display())
+        }
+    }
 }
 
 /// How long a process that may have been killed may take to be gone: the kernel frees its memory first.
@@ -108,7 +126,7 @@ pub fn left_counts(pid: u32) -> bool {
 
 /// The dead process's recording that a process id or a path means.
 pub fn left(what: &str) -> Result<Recording> {
-    let (_, found) = found_dead(what, DYING)?;
+    let (shelf, found) = found_dead(what, DYING)?;
     let mut left = Vec::new();
     let mut why_not = None;
     for one in found {
@@ -133,6 +151,6 @@ pub fn left(what: &str) -> Result<Recording> {
     match (left.pop(), why_not) {
         (Some(recording), _) => Ok(recording),
         (None, Some(why)) => Err(why),
-        (None, None) => bail!("process {what} has left no recording in /dev/shm; cprof list --stale shows what there is"),
+        (None, None) => bail!(no_recording(what, &shelf)),
     }
 }

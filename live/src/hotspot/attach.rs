@@ -454,6 +454,7 @@ mod tests {
             version: version.to_owned(),
             attachable: Some(true),
             cprof: Presence::Absent,
+            agent: None,
         };
         for version in ["1.8.0_402", "11.0.22", "16"] {
             let why = load(&old(version), "/nowhere/libcprof.so", "").unwrap_err().to_string();

@@ -22,6 +22,8 @@ pub struct Jvm {
     pub attachable: Option<bool>,
     /// What cprof does in it.
     pub cprof: Presence,
+    /// The agent's library that it has loaded, by the path that it sees; none also where there are several.
+    pub agent: Option<String>,
 }
 
 /// What cprof does in a JVM.
@@ -40,19 +42,20 @@ pub enum Presence {
 pub enum NotJvm {
     /// It is of another kind, or too young to tell.
     Other,
-    /// Another user's, about which nothing can be known.
+    /// Another user's, or one with more rights than this command, about which nothing can be known.
     Unreadable,
 }
 
 impl Jvm {
     /// Looks at a process.
     pub fn of(process: Process) -> Result<Jvm, NotJvm> {
-        let files = process.mapped_files();
-        let Some(library) = files.as_deref().and_then(hotspot_among) else {
-            return Err(if files.is_none() && process.user != own_user() { NotJvm::Unreadable } else { NotJvm::Other });
-        };
+        let files = process.mapped_files().map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => NotJvm::Unreadable,
+            _ => NotJvm::Other,
+        })?;
+        let library = hotspot_among(&files).ok_or(NotJvm::Other)?;
         // A JVM that publishes none leaves the file of an earlier process of its id where it is.
-        let publishes = files.iter().flatten().any(|file| PerfData::is_file_of(Path::new(file), &process));
+        let publishes = files.iter().any(|file| PerfData::is_file_of(Path::new(file), &process));
         let data = if publishes { PerfData::of(&process).unwrap_or_default() } else { PerfData::default() };
         let text = |name| data.text(name).unwrap_or_default().to_owned();
         let version = match text("java.property.java.version") {
@@ -68,14 +71,17 @@ impl Jvm {
         };
         // The first character: "can attach" (HotSpot, runtime/statSampler.cpp and perfData.cpp).
         let attachable = data.text("sun.rt.jvmCapabilities").map(|c| c.starts_with('1'));
-        let loaded = files.iter().flatten().any(|file| file_name(file) == b"libcprof.so");
+        let mut agents: Vec<&String> = files.iter().filter(|file| file_name(file) == b"libcprof.so").collect();
+        agents.sort();
+        agents.dedup();
+        let agent = if let [agent] = agents[..] { Some(agent.clone()) } else { None };
         let recording = matches!(Shelf::of(&process).of_process(&process), Ok(Some(_)));
-        let cprof = match (recording, loaded) {
+        let cprof = match (recording, agents.is_empty()) {
             (true, _) => Presence::Recording,
-            (false, true) => Presence::Loaded,
-            (false, false) => Presence::Absent,
+            (false, false) => Presence::Loaded,
+            (false, true) => Presence::Absent,
         };
-        Ok(Jvm { process, main, version, attachable, cprof })
+        Ok(Jvm { process, main, version, attachable, cprof, agent })
     }
 
     /// 17 of `17.0.19`; none when it is not known.

@@ -39,7 +39,12 @@ pub fn remove(shelf: &Shelf, found: &Found) -> Result<(), CleanError> {
     if found.may_be_beginning() {
         return Err(CleanError::InUse(path, found.name.pid));
     }
-    let (directory, owner) = private_directory(&path).map_err(|e: OpenError| CleanError::Foreign(e.to_string()))?;
+    let (directory, owner) = match private_directory(&path) {
+        Ok(private) => private,
+        // Somebody else has removed it, or its process at its end.
+        Err(OpenError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(CleanError::Foreign(error.to_string())),
+    };
     if owner != own_user() {
         let (path, owner) = (path.display(), user_name(owner));
         return Err(CleanError::Foreign(format!("{path} belongs to {owner}, who may remove it")));
@@ -53,5 +58,8 @@ pub fn remove(shelf: &Shelf, found: &Found) -> Result<(), CleanError> {
     }
     let above = open(shelf.path(), OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
     let above = above.map_err(fail(shelf.path().to_owned()))?;
-    unlinkat(&above, found.name.to_string(), AtFlags::REMOVEDIR).map_err(fail(path))
+    match unlinkat(&above, found.name.to_string(), AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(fail(path)(error)),
+    }
 }

@@ -66,17 +66,40 @@ impl Shelf {
     /// # Errors
     /// The directory cannot be read.
     pub fn recordings(&self) -> io::Result<Vec<Found>> {
+        self.named(|_| true)
+    }
+
+    /// Those whose names are such: no others are opened.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn named(&self, wanted: impl Fn(&DirectoryName) -> bool) -> io::Result<Vec<Found>> {
         let own = own_user();
-        let mut found = Vec::new();
-        for entry in fs::read_dir(&self.0)?.flatten() {
-            let Some(name) = entry.file_name().to_str().and_then(DirectoryName::parse) else { continue };
-            let look = self.look(name);
-            if own == 0 || look.owner == own {
-                found.push(look);
-            }
-        }
+        let ours = self.owners(wanted)?.into_iter().filter(|(_, owner)| own == 0 || *owner == own);
+        let mut found: Vec<Found> = ours.map(|(name, _)| self.look(name)).collect();
         found.sort_by_key(|f| (f.owner, f.name.pid, f.name.started_ms));
         Ok(found)
+    }
+
+    /// The directories of other users whose names are such, and whose they are; none for root, who looks at all.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn of_others(&self, wanted: impl Fn(&DirectoryName) -> bool) -> io::Result<Vec<(PathBuf, u32)>> {
+        let own = own_user();
+        let others = self.owners(wanted)?.into_iter().filter(|(_, owner)| own != 0 && *owner != own);
+        Ok(others.map(|(name, owner)| (self.0.join(name.to_string()), owner)).collect())
+    }
+
+    /// Names and owners; what has gone meanwhile has none.
+    fn owners(&self, wanted: impl Fn(&DirectoryName) -> bool) -> io::Result<Vec<(DirectoryName, u32)>> {
+        let names =
+            fs::read_dir(&self.0)?.flatten().filter_map(|entry| entry.file_name().to_str().and_then(DirectoryName::parse));
+        let owned = |name: DirectoryName| {
+            let directory = fs::symlink_metadata(self.0.join(name.to_string())).ok()?;
+            Some((name, directory.uid()))
+        };
+        Ok(names.filter(|name| wanted(name)).filter_map(owned).collect())
     }
 
     /// Looks at one directory.
@@ -95,7 +118,7 @@ impl Shelf {
 
     /// The recording that a living process makes now.
     pub fn of_process(&self, process: &Process) -> io::Result<Option<Recording>> {
-        let of_pid = self.recordings()?.into_iter().rev().filter(|f| f.name.pid == process.inner_pid);
+        let of_pid = self.named(|name| name.pid == process.inner_pid)?.into_iter().rev();
         let recorded = of_pid.filter_map(|f| if let State::Recorded(recording) = f.state { Some(recording) } else { None });
         let mut own = recorded.filter(|recording| recording.user() == process.user);
         // Another container's process may have the same id; its recording tells when its process began.

@@ -233,6 +233,26 @@ fn damaged_recordings_give_what_is_in_them_or_a_message() {
     assert_eq!(cprof(&["clean", text(&original)]).code, 0);
 }
 
+/// The command has a library of its own beside it, which knows nothing of what another copy counts.
+#[test]
+fn a_jvm_is_told_by_the_copy_of_the_agent_that_it_has() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("copies-{}", bench.jdk.feature));
+        let (copy, out) = (directory.join("libcprof.so"), directory.join("it.cprof"));
+        fs::copy(build::agent(), &copy).or_fail(copy.display());
+        let workers = Workers::start(&bench, None, &[], &[]).started();
+        let pid = workers.pid().to_string();
+        let attached = cprof(&["attach", &pid, "--agent", text(&copy), "-o", text(&directory.join("end.cprof"))]);
+        assert_eq!(attached.code, 0, "JDK {}: {}", bench.jdk.feature, attached.stderr);
+        for command in [&["snapshot", &pid, "--exact"][..], &["detach", &pid], &["attach", &pid, "--for", "200ms"]] {
+            let _ = fs::remove_file(&out); // the first time it is not there
+            let ending = cprof(&[command, &["-o", text(&out)]].concat());
+            assert_eq!(ending.code, 0, "JDK {}, {command:?}: {}", bench.jdk.feature, ending.stderr);
+            assert!(calls(&out, "Workers", "tick") > 0, "{command:?}");
+        }
+    }
+}
+
 #[test]
 fn of_two_who_attach_at_once_one_does() {
     for bench in run::benches() {

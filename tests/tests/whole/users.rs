@@ -5,10 +5,11 @@ use cprof_tests::live::{Workers, cprof, recording};
 use cprof_tests::run::Ending;
 use cprof_tests::{OrFail, build, is_without, live, run};
 use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The user "nobody", of whom every Linux has one.
 const NOBODY: u32 = 65534;
@@ -52,13 +53,42 @@ fn root_attaches_to_other_users_jvms_and_nobody_to_roots() {
         }
         assert!(!cprof_as_nobody(&["list", "--format", "csv"]).stdout.contains(&format!("{pid},")));
         ours.kill();
-        let refused = [
-            cprof_as_nobody(&["recover", text(&directory), "-o", "/tmp/none.cprof"]),
-            cprof_as_nobody(&["clean", text(&directory)]),
-        ];
-        assert!(refused.iter().all(|ending| ending.code == 1) && directory.join("arena").exists(), "{refused:?}");
+        for (what, why) in [(pid.as_str(), "belongs to root; run cprof as root"), (text(&directory), "Permission denied")] {
+            let refused = [cprof_as_nobody(&["recover", what, "-o", "/tmp/none.cprof"]), cprof_as_nobody(&["clean", what])];
+            let is_named = |ending: &Ending| ending.code == 1 && ending.stderr.contains(why);
+            assert!(refused.iter().all(is_named) && directory.join("arena").exists(), "{refused:?}");
+        }
+        let stale = cprof_as_nobody(&["list", "--stale"]);
+        assert!(stale.code == 0 && stale.stdout.contains("of living JVMs or dead ones; root sees them"), "{stale:?}");
         assert_eq!(cprof(&["clean", text(&directory)]).code, 0);
     }
+}
+
+/// The kernel lets nobody but root look into a process that may do more than oneself.
+#[test]
+fn a_jvm_with_capabilities_is_not_taken_for_another_users_or_for_none() {
+    if is_without("root") {
+        return;
+    }
+    let bench = run::benches().pop().expect("a JDK");
+    let java = bench.jdk.command("java");
+    let mut program = Command::new("setpriv");
+    program.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    program.args(["--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service"]);
+    program.arg(java.get_program()).args(["-cp", &bench.built.class_path, "Spins"]).current_dir("/tmp");
+    let mut program = program.stdout(Stdio::piped()).spawn().or_fail(format_args!("starting {program:?}"));
+    let mut ready = String::new();
+    BufReader::new(program.stdout.take().expect("it is piped")).read_line(&mut ready).or_fail("its first line");
+    let pid = program.id().to_string();
+    let refused = ["attach", "snapshot", "top"].map(|command| cprof_as_nobody(&[command, &pid]));
+    let out = build::fresh("users-capabilities").join("it.cprof");
+    let attached = cprof(&["attach", &pid, "--for", "200ms", "-o", text(&out)]);
+    program.kill().expect("it is a child");
+    program.wait().expect("it is a child");
+    for ending in refused {
+        assert!(ending.code == 1 && ending.stderr.contains("has rights that this command has not"), "{ending:?}");
+    }
+    assert_eq!(attached.code, 0, "root may: {attached:?}");
 }
 
 /// Removes a file or directory of a trick when the test ends, however it does.
