@@ -67,7 +67,7 @@ fn root_attaches_to_other_users_jvms_and_nobody_to_roots() {
 /// The kernel lets nobody but root look into a process that may do more than oneself.
 #[test]
 fn a_jvm_with_capabilities_is_not_taken_for_another_users_or_for_none() {
-    if is_without("root") {
+    if is_without("root") || is_without("capabilities") {
         return;
     }
     let bench = run::benches().pop().expect("a JDK");
