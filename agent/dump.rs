@@ -16,7 +16,7 @@ use cprof_profile::options;
 use cprof_profile::recording::log::Entry;
 use cprof_profile::recording::{self, Capture, Log, Memory, Summary};
 use cprof_profile::target::Bytecodes;
-use cprof_profile::tree::{Symbol, Symbols, Tree};
+use cprof_profile::tree::{Symbols, Tree};
 use jni_sys::jobject;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -166,10 +166,7 @@ impl Agent {
         }
         let measures = measure(&profile, &Bytecodes).map_err(|e| e.to_string())?;
         let symbols = Symbols::new(&profile);
-        let pattern = Pattern::new(method);
-        // Once for each method: there may be millions of contexts.
-        let matches = |symbol: &Symbol| pattern.matches_method(&symbol.class, &symbol.method, &symbol.descriptor);
-        let named: Vec<bool> = symbols.list.iter().map(matches).collect();
+        let named = symbols.fitting(&Pattern::new(method));
         // Natives have no bytecodes.
         let tree = Tree::new(&profile, &symbols, &measures, &[], |_| true).at_and_below(|s| named[s as usize]);
         Ok(tree.context(0).total)

@@ -39,8 +39,16 @@ impl Interrupts {
         self.signalled.load(Ordering::Relaxed)
     }
 
-    /// From here on the first is told that the command waits; what is to be said if the second comes. Empty: neither.
-    pub fn say_at_second(&self, parting: String) {
+    /// Does something for which the first is told to wait; `parting`: what is said if the second comes meanwhile.
+    pub fn during<T>(&self, parting: String, doing: impl FnOnce() -> T) -> T {
+        self.say_at_second(parting);
+        let done = doing();
+        self.say_at_second(String::new());
+        done
+    }
+
+    /// From here on. Empty: nothing is said of either.
+    fn say_at_second(&self, parting: String) {
         *self.parting.lock().unwrap_or_else(PoisonError::into_inner) = parting;
     }
 }

@@ -149,6 +149,7 @@ impl Process {
 fn files_of(maps: &str) -> Vec<String> {
     let paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
     let mut files: Vec<String> = paths.map(|path| path.strip_suffix(" (deleted)").unwrap_or(path).to_owned()).collect();
+    files.sort_unstable();
     files.dedup();
     files
 }

@@ -61,7 +61,7 @@ pub fn overlap(args: &Overlap) -> Result<()> {
                 table.row(vec![context, method, thousands(row.before), thousands(row.after), row.metric]);
             }
             table.print(&mut out, style)?;
-            for note in notes {
+            for note in &notes {
                 writeln!(out, "{}", style.warning(&format!("note: {note}")))?;
             }
         }
@@ -71,8 +71,6 @@ pub fn overlap(args: &Overlap) -> Result<()> {
                 let [context, method] = exact.map(|o| o.map(|o| o.to_text(6)).unwrap_or_default());
                 write!(out, "{},{context},{method},{before},{after}\r\n", field(&metric))?;
             }
-            out.flush()?;
-            output::notes(&notes);
         }
         Format::Json => {
             let files = loaded.views.each_ref().map(|view| &view.file);
@@ -82,5 +80,8 @@ pub fn overlap(args: &Overlap) -> Result<()> {
         }
     }
     out.flush()?;
+    if args.format == Format::Csv {
+        output::notes(&notes);
+    }
     Ok(())
 }

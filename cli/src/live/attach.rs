@@ -37,6 +37,9 @@ struct Target {
 /// What the agent said, in its order.
 type Reply = Vec<(String, String)>;
 
+/// Where the profile of an attached JVM goes if no other place is named.
+const NAMED: &str = "the place that cprof attach, or its out=, named";
+
 /// Attaches; with `--for`, waits, writes, detaches.
 pub fn attach(args: &Attach) -> Result<()> {
     if args.out == "-" {
@@ -73,28 +76,18 @@ pub fn attach(args: &Attach) -> Result<()> {
     let apart = args.time.is_none() && target.jvm.process.sees_other_files();
     // A process that is gone has no directories.
     if is_there(args.pid) {
-        place.map_err(|error| match apart {
-            true => error.context(format!(
-                "JVM {} writes the profile itself, and sees other files than this command; name a directory that it sees, or use --for",
-                args.pid
-            )),
-            false => error,
-        })?;
+        let elsewhere =
+            "writes the profile itself, and sees other files than this command; name a directory that it sees, or use --for";
+        if apart { place.with_context(|| format!("JVM {} {elsewhere}", args.pid))? } else { place? }
     }
-    interrupts.say_at_second(format!("JVM {} has not answered; it was not told to count", args.pid));
-    let room = target.has_metaspace(&options, !args.counting.include.is_empty());
-    interrupts.say_at_second(String::new());
-    room?;
+    let parting = format!("JVM {} has not answered; it was not told to count", args.pid);
+    interrupts.during(parting, || target.has_metaspace(&options, !args.counting.include.is_empty()))?;
     ensure!(!interrupts.have_come(), "interrupted; JVM {} was not told to count", args.pid);
     let before = Identity::of(&out);
     let written = || Identity::of(&out).is_some_and(|now| Some(now) != before);
-    interrupts.say_at_second(format!(
-        "JVM {0} was told to count, and has not answered: it counts until it ends, or until: cprof detach {0}",
-        args.pid
-    ));
-    let reply = target.send(options);
-    interrupts.say_at_second(String::new());
-    let reply = match reply {
+    let parting =
+        format!("JVM {0} was told to count, and has not answered: it counts until it ends, or until: cprof detach {0}", args.pid);
+    let reply = match interrupts.during(parting, || target.send(options)) {
         Err(error) if is_end(&error) => {
             let counted = which::left_counts(args.pid);
             if written() {
@@ -161,16 +154,13 @@ pub fn detach(args: &Detach) -> Result<()> {
             // To detach cannot be taken back.
             output::has_place(&out, Path::to_owned)?;
             let bytes = target.fetch(Options::command("detach"), &out);
-            let bytes =
-                bytes.map_err(|error| with_what_is_left(error, args.pid, "the place that cprof attach, or its out=, named"))?;
+            let bytes = bytes.map_err(|error| with_what_is_left(error, args.pid, NAMED))?;
             (out, bytes)
         }
         None => {
-            let usual = "has not answered; it writes its profile to the place that cprof attach, or its out=, named";
-            interrupts.say_at_second(format!("JVM {} was told to detach, and {usual}", args.pid));
-            let reply = target.send(Options::command("detach"));
-            let reply =
-                reply.map_err(|error| with_what_is_left(error, args.pid, "the place that cprof attach, or its out=, named"))?;
+            let parting = format!("JVM {} was told to detach, and has not answered; it writes its profile to {NAMED}", args.pid);
+            let reply = interrupts.during(parting, || target.send(Options::command("detach")));
+            let reply = reply.map_err(|error| with_what_is_left(error, args.pid, NAMED))?;
             let out = said(&reply, "out").context("the agent did not say which file it wrote")?;
             (PathBuf::from(out), said(&reply, "bytes").and_then(|b| b.parse().ok()).unwrap_or(0))
         }
@@ -311,11 +301,10 @@ impl Target {
         let (path, pid) = (self.exchange.profile_path(), self.jvm.process.pid);
         options.add("out", &path)?;
         // The second signal leaves the directory there, as the agent may still write.
-        self.interrupts.say_at_second(format!(
+        let parting = format!(
             "JVM {pid} was asked for a profile and has not answered yet: it will be in {path}, as the JVM sees that file"
-        ));
-        let sent = self.send(options);
-        self.interrupts.say_at_second(String::new());
+        );
+        let sent = self.interrupts.clone().during(parting, || self.send(options));
         // What was counted is in it, however the command went on.
         let mut from = match (self.exchange.profile(), &sent) {
             (Ok(Some(written)), _) => written,

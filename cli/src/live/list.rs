@@ -78,7 +78,8 @@ fn stale(format: Format) -> Result<()> {
     let shelf = Shelf::here();
     let all = which::recordings(&shelf)?;
     let leftovers: Vec<Leftover> = all.into_iter().filter(|f| !f.may_be_beginning()).map(leftover).collect();
-    let of_others = shelf.of_others(|_| true).map_or(0, |others| others.len());
+    // Rows are of what this user has.
+    let of_others = if format == Format::Text { shelf.of_others(|_| true).map_or(0, |others| others.len()) } else { 0 };
     let mut out = io::stdout().lock();
     match format {
         Format::Text if leftovers.is_empty() => {
@@ -117,7 +118,7 @@ fn stale(format: Format) -> Result<()> {
             writeln!(out, "{:#}", json!({"recordings": leftovers.iter().map(row).collect::<Vec<_>>()}))?;
         }
     }
-    if format == Format::Text && of_others > 0 {
+    if of_others > 0 {
         let recordings = counted(of_others as u64, "recording there is another user's", "recordings there are other users'");
         writeln!(out, "{recordings}, of living JVMs or dead ones; root sees them")?;
     }

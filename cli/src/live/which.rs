@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use cprof_live::hotspot::attach::AttachError;
 use cprof_live::hotspot::jvm::{Jvm, Presence};
 use cprof_live::process::{Process, user_name};
-use cprof_live::recordings::{Found, Recording, Shelf, State, remove};
+use cprof_live::recordings::{Found, OpenError, Recording, Shelf, State, remove};
 use cprof_live::take;
 use cprof_profile::recording::files::DirectoryName;
 use std::io;
@@ -82,10 +82,7 @@ fn looking(shelf: &Shelf) -> String {
 pub fn no_recording(what: &str, shelf: &Shelf) -> String {
     let others = what.parse().map(|pid: u32| shelf.of_others(|name| name.pid == pid).unwrap_or_default()).unwrap_or_default();
     match &others[..] {
-        [(path, owner), ..] => {
-            let (path, owner) = (path.display(), user_name(*owner));
-            format!("{path} belongs to {owner}; run cprof as {owner} or as root")
-        }
+        [(path, owner), ..] => OpenError::Owner { path: path.clone(), owner: user_name(*owner) }.to_string(),
         [] => {
             format!("process {what} has left no recording in {}; cprof list --stale shows what there is", shelf.path().display())
         }

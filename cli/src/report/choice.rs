@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use cprof_compare::similar::{Kinds, similar};
 use cprof_profile::model::Profile;
 use cprof_profile::names::{Pattern, few, numbers_starred};
-use cprof_profile::tree::{Symbol, Symbols};
+use cprof_profile::tree::Symbols;
 
 /// So many names are in a message.
 const NAMED: usize = 5;
@@ -47,9 +47,7 @@ pub fn choose_threads(name: &str, profile: &Profile, file: &str) -> Result<Vec<b
 
 /// Per symbol: one of the methods that are named.
 pub fn choose_roots(root: &str, symbols: &Symbols, file: &str) -> Result<Vec<bool>> {
-    let pattern = Pattern::new(root);
-    let fits = |s: &Symbol| pattern.matches_method(&s.class, &s.method, &s.descriptor);
-    let chosen: Vec<bool> = symbols.list.iter().map(fits).collect();
+    let chosen = symbols.fitting(&Pattern::new(root));
     if !chosen.contains(&true) {
         bail!("{file} has no calls of {root}; {}", printable(&similar(&symbols.list, root, Kinds::Methods)));
     }

@@ -3,7 +3,7 @@
 use super::choice::loose;
 use super::json::{Coverage, Totals};
 use super::processor::{Columns, HEADER};
-use super::view::{View, fits, readable, share};
+use super::view::{View, readable, share};
 use super::{coverage, field, methods};
 use crate::args::{Report, Sort};
 use crate::style::Style;
@@ -32,7 +32,7 @@ fn kept(view: &View, args: &Report) -> Vec<bool> {
     let tree = &view.tree;
     let Some(filter) = &args.filter else { return vec![true; tree.len()] };
     let pattern = loose(filter, Pattern::new);
-    let chosen: Vec<bool> = view.symbols.list.iter().map(|s| fits(&pattern, s)).collect();
+    let chosen = view.symbols.fitting(&pattern);
     let mut kept = vec![false; tree.len()];
     for i in (0..tree.len()).rev() {
         kept[i] |= matches!(tree.what(i as u32), What::Method(s) if chosen[s as usize]);

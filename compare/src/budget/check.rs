@@ -5,7 +5,7 @@ use crate::diff::Comparison;
 use crate::similar::{Kinds, similar};
 use cprof_profile::metrics::{Metric, Sheet};
 use cprof_profile::names::{Pattern, parameters};
-use cprof_profile::tree::{Symbol, Symbols, What};
+use cprof_profile::tree::{Symbol, What};
 use std::collections::BTreeMap;
 
 /// For every metric of the budgets, as they call it, its position in the sheet's metrics, or why the profile has none.
@@ -179,7 +179,7 @@ fn outcome(
 
 impl Checked<'_> {
     fn extent(&self, pattern: &Pattern) -> Extent {
-        let chosen = chosen(pattern, self.sheet.symbols);
+        let chosen = self.sheet.symbols.fitting(pattern);
         let tree = self.sheet.tree;
         let of: Vec<bool> = tree.contexts().map(|c| matches!(c.what, What::Method(m) if chosen[m as usize])).collect();
         let mut within = of.clone();
@@ -248,8 +248,8 @@ fn changed(
     let (Some(before), Some(after)) = (before, after) else { return Vec::new() };
     let [before, after] = comparison.columns(crate::diff::Pair { before, after });
     let contexts = &comparison.contexts.list;
-    let chosen_before = chosen(&budget.pattern, comparison.before.symbols);
-    let chosen_after = chosen(&budget.pattern, comparison.after.symbols);
+    let chosen_before = comparison.before.symbols.fitting(&budget.pattern);
+    let chosen_after = comparison.after.symbols.fitting(&budget.pattern);
     let of = |what: What| {
         let What::Method(m) = what else { return false };
         let joined = comparison.methods.list[m as usize];
@@ -295,10 +295,6 @@ fn path(from: usize, up: impl Fn(usize) -> (usize, String), shown: impl Fn(usize
     }
     path.reverse();
     path
-}
-
-fn chosen(pattern: &Pattern, symbols: &Symbols) -> Vec<bool> {
-    symbols.list.iter().map(|s| pattern.matches_method(&s.class, &s.method, &s.descriptor)).collect()
 }
 
 fn readable(symbol: &Symbol) -> String {

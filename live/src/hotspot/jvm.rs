@@ -71,9 +71,7 @@ impl Jvm {
         };
         // The first character: "can attach" (HotSpot, runtime/statSampler.cpp and perfData.cpp).
         let attachable = data.text("sun.rt.jvmCapabilities").map(|c| c.starts_with('1'));
-        let mut agents: Vec<&String> = files.iter().filter(|file| file_name(file) == b"libcprof.so").collect();
-        agents.sort();
-        agents.dedup();
+        let agents: Vec<&String> = files.iter().filter(|file| file_name(file) == b"libcprof.so").collect();
         let agent = if let [agent] = agents[..] { Some(agent.clone()) } else { None };
         let recording = matches!(Shelf::of(&process).of_process(&process), Ok(Some(_)));
         let cprof = match (recording, agents.is_empty()) {

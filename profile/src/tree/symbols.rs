@@ -1,7 +1,7 @@
 //! Names of methods.
 
 use crate::model::Profile;
-use crate::names::{dotted, stable};
+use crate::names::{Pattern, dotted, stable};
 use rustc_hash::FxHashMap;
 
 /// A method as reports name it.
@@ -27,6 +27,11 @@ pub struct Symbols {
 }
 
 impl Symbols {
+    /// For each, whether it is one of the methods that a pattern names: asked once, as there may be millions of contexts.
+    pub fn fitting(&self, pattern: &Pattern) -> Vec<bool> {
+        self.list.iter().map(|s| pattern.matches_method(&s.class, &s.method, &s.descriptor)).collect()
+    }
+
     /// Names of a profile's methods and natives.
     pub fn new(profile: &Profile) -> Symbols {
         let mut numbers: FxHashMap<Symbol, u32> = FxHashMap::default();

@@ -14,9 +14,16 @@ use std::process::{Command, Stdio};
 /// The user "nobody", of whom every Linux has one.
 const NOBODY: u32 = 65534;
 
-fn as_nobody(program: &Path, arguments: &[&str]) -> Command {
+/// What to run is still to come.
+fn nobody() -> Command {
     let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program).args(arguments);
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    command
+}
+
+fn as_nobody(program: &Path, arguments: &[&str]) -> Command {
+    let mut command = nobody();
+    command.arg(program).args(arguments);
     command
 }
 
@@ -53,7 +60,10 @@ fn root_attaches_to_other_users_jvms_and_nobody_to_roots() {
         }
         assert!(!cprof_as_nobody(&["list", "--format", "csv"]).stdout.contains(&format!("{pid},")));
         ours.kill();
-        for (what, why) in [(pid.as_str(), "belongs to root; run cprof as root"), (text(&directory), "Permission denied")] {
+        for (what, why) in [
+            (pid.as_str(), "belongs to root; recordings are read by their user, or by root"),
+            (text(&directory), "Permission denied"),
+        ] {
             let refused = [cprof_as_nobody(&["recover", what, "-o", "/tmp/none.cprof"]), cprof_as_nobody(&["clean", what])];
             let is_named = |ending: &Ending| ending.code == 1 && ending.stderr.contains(why);
             assert!(refused.iter().all(is_named) && directory.join("arena").exists(), "{refused:?}");
@@ -72,8 +82,7 @@ fn a_jvm_with_capabilities_is_not_taken_for_another_users_or_for_none() {
     }
     let bench = run::benches().pop().expect("a JDK");
     let java = bench.jdk.command("java");
-    let mut program = Command::new("setpriv");
-    program.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    let mut program = nobody();
     program.args(["--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service"]);
     program.arg(java.get_program()).args(["-cp", &bench.built.class_path, "Spins"]).current_dir("/tmp");
     let mut program = program.stdout(Stdio::piped()).spawn().or_fail(format_args!("starting {program:?}"));
