@@ -4,6 +4,7 @@ use super::{now_ms, out_path, size, which, wrote};
 use crate::agent::{self, Options};
 use crate::args::{Attach, Counting, Detach};
 use crate::output::{self, Identity, Output, tell};
+use crate::progress::Progress;
 use crate::report::coverage::gaps;
 use crate::signals::{self, Interrupts};
 use crate::usage::Usage;
@@ -234,7 +235,10 @@ impl Target {
         const SEEN: u64 = 8 << 10;
         const IN_CLASS_SPACE: u64 = 3 << 10;
         check(&self.jvm, &self.agent, &options.text())?;
-        let metaspace = match Metaspace::of(&self.jvm) {
+        let waiting = self.waiting();
+        let metaspace = Metaspace::of(&self.jvm);
+        drop(waiting);
+        let metaspace = match metaspace {
             Ok(Some(metaspace)) => metaspace,
             // What ended says so when it is attached to.
             Ok(None) | Err(AttachError::Ended { .. }) => return Ok(()),
@@ -264,9 +268,15 @@ impl Target {
         )
     }
 
+    /// A JVM that is stopped, or asked by others, answers after minutes.
+    fn waiting(&self) -> Progress {
+        Progress::start(format!("waiting for JVM {}", self.jvm.process.pid))
+    }
+
     /// Sends options or a command to the agent.
     fn send(&mut self, mut options: Options) -> Result<Reply> {
         options.add("reply", &self.exchange.reply_path())?;
+        let waiting = self.waiting();
         let code = load(&self.jvm, &self.agent, &options.text()).map_err(|error| match error {
             AttachError::Unfinished { .. } => {
                 let kept = self.exchange.keep_profile();
@@ -274,6 +284,7 @@ impl Target {
             }
             error => error.into(),
         })?;
+        drop(waiting);
         let pid = self.jvm.process.pid;
         let reply = self.exchange.reply().with_context(|| format!("reading what the agent in JVM {pid} answered"))?;
         match (code, reply.as_ref().and_then(|reply| said(reply, "error"))) {

@@ -10,6 +10,8 @@ mod tree;
 pub mod view;
 
 use crate::args::{Format, Report};
+use crate::compare::incomplete;
+use crate::output;
 use crate::style::Style;
 use anyhow::Result;
 use std::io::{self, BufWriter, Write};
@@ -24,6 +26,9 @@ pub fn report(args: &Report) -> Result<()> {
         args.sort.unwrap_or_default().refuse_without_processor()?;
     }
     view.tell_if_nothing();
+    if args.format == Format::Csv {
+        output::notes(incomplete(&view).iter().chain(view.processor.iter().flat_map(|on| &on.notes)));
+    }
     let stdout = io::stdout();
     let style = Style::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());

@@ -119,8 +119,8 @@ fn what_rows_cannot_say_is_said_beside_them() {
     let mut unfinished = demo();
     unfinished.run.lost_calls = 3;
     let (a, b) = (folder.profile("a.cprof", &demo()), folder.profile("b.cprof", &unfinished));
-    for command in ["diff", "overlap"] {
-        let (code, rows, notes) = cprof(&[command, "--format", "csv"], &[&a, &b]);
+    for (command, files) in [("diff", &[&*a, &*b][..]), ("overlap", &[&a, &b]), ("report", &[&b])] {
+        let (code, rows, notes) = cprof(&[command, "--format", "csv"], files);
         assert!(code == 0 && !rows.contains("incomplete") && notes.starts_with("cprof: note: "), "{command}: {rows}{notes}");
         assert!(notes.contains("incomplete"), "{command}: {notes}");
     }
