@@ -1,12 +1,32 @@
 //! Unsigned LEB128: a counter in as few bytes as it needs, seven bits in each, the lowest first.
 
-/// Appends a number.
-pub(crate) fn put(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
+/// The longest.
+pub(crate) const LONGEST: usize = 10;
+
+/// Writes a number at the beginning of at least [`LONGEST`] bytes; answers how many it took.
+pub(crate) fn write(mut value: u64, out: &mut [u8]) -> usize {
+    // Most take one or two bytes, and no processor can tell beforehand which.
+    if value < 1 << 14 {
+        let two = value >= 0x80;
+        out[0] = value as u8 | u8::from(two) << 7;
+        out[1] = (value >> 7) as u8;
+        return 1 + usize::from(two);
     }
-    out.push(value as u8);
+    let mut at = 0;
+    while value >= 0x80 {
+        out[at] = value as u8 | 0x80;
+        value >>= 7;
+        at += 1;
+    }
+    out[at] = value as u8;
+    at + 1
+}
+
+/// Appends a number.
+pub(crate) fn put(value: u64, out: &mut Vec<u8>) {
+    let mut bytes = [0; LONGEST];
+    let length = write(value, &mut bytes);
+    out.extend_from_slice(&bytes[..length]);
 }
 
 /// Takes a number off the front. None when cut short or above 64 bits.
@@ -40,7 +60,7 @@ mod tests {
 
     #[test]
     fn numbers_come_back() {
-        for value in [0, 1, 127, 128, 300, u64::from(u32::MAX), 1 << 63, u64::MAX] {
+        for value in [0, 1, 127, 128, 300, (1 << 14) - 1, 1 << 14, u64::from(u32::MAX), 1 << 63, u64::MAX] {
             let mut out = Vec::new();
             put(value, &mut out);
             for cut in 0..out.len() {

@@ -1,6 +1,6 @@
 //! A capture and the class log joined to a profile.
 
-use super::capture::Capture;
+use super::capture::{Capture, CapturedTree};
 use super::log::{Log, NOT_SELECTED};
 use super::resolve::Hierarchy;
 use crate::code::text;
@@ -14,7 +14,9 @@ use cprof_instrument::Planner;
 use cprof_instrument::abi::{flags, kind};
 use cprof_instrument::classfile::ClassFile;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::iter::Peekable;
 use std::path::{Path, PathBuf};
+use std::vec;
 
 /// What was written, for the line at the end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,6 +125,20 @@ fn torn(log: &Log<'_>, taken: Taken) -> Option<String> {
     }
 }
 
+/// In place of a node's new number: left out, as it ran outside of the roots or during a pause.
+const OUTSIDE: u32 = u32::MAX;
+/// Left out, as it does not fit together with the class log.
+const MISFIT: u32 = u32::MAX - 1;
+
+/// Nodes that were taken over.
+struct Moved {
+    kept: usize,
+    /// By the old number; empty where all stay.
+    new_index: Vec<u32>,
+}
+
+type Trees = Peekable<vec::IntoIter<CapturedTree>>;
+
 struct Assembly<'l, 'a> {
     log: &'l Log<'a>,
     hierarchy: Hierarchy<'a>,
@@ -139,25 +155,89 @@ struct Assembly<'l, 'a> {
 
 impl<'a> Assembly<'_, 'a> {
     /// Takes over the nodes, but for what ran outside the root= methods, or only while counting was paused. In place, as there may
-    /// be millions: a node moves towards the beginning, or stays.
+    /// be millions.
     fn nodes(&mut self, capture: &mut Capture) {
-        const OUTSIDE: u32 = u32::MAX;
-        const MISFIT: u32 = u32::MAX - 1;
-        let count = capture.nodes();
-        let used = capture.less_pauses.then(|| capture.used());
-        // By the old one. Callers come before what they call, so that nobody misses the reference whose place it takes.
-        let mut new_index = std::mem::take(&mut capture.reference);
-        let mut bytes = std::mem::take(&mut capture.rows.bytes);
         let mut trees = std::mem::take(&mut capture.trees).into_iter().peekable();
-        let (mut kept, mut kept_bytes, mut at) = (0, 0, 0);
-        for old in 0..count {
+        // Mostly all of them.
+        let unmoved = if capture.less_pauses { 0 } else { self.unmoved(capture, &mut trees) };
+        let Moved { kept, new_index } = self.moved(capture, &mut trees, unmoved);
+        let mut departures = Vec::with_capacity(capture.departures.len());
+        for &(node, place, count) in &capture.departures {
+            let node = new_index.get(node as usize).copied().unwrap_or(node);
+            if node >= MISFIT {
+                continue;
+            }
+            // What is in no method is measured by nobody, but has to fit into the file.
+            let method = self.profile.methods.get(capture.what[node as usize] as usize);
+            if method.map_or(place.bci > u16::MAX.into(), |method| method.flow.block_at(place.bci).is_none()) {
+                self.misplaced += 1;
+            } else {
+                departures.push(Departure { node, bci: place.bci, kind: place.kind, count });
+            }
+        }
+        self.profile.departures = departures;
+        let mut method = std::mem::take(&mut capture.what);
+        let mut parent = std::mem::take(&mut capture.parent);
+        let mut site = std::mem::take(&mut capture.site);
+        method.truncate(kept);
+        parent.truncate(kept);
+        site.truncate(kept);
+        let counters = Counters::packed(std::mem::take(&mut capture.rows.bytes), &self.profile.methods);
+        self.profile.nodes = Nodes { method, parent, site, counters };
+        self.profile.caches = std::mem::take(&mut capture.caches);
+        self.profile.misses = std::mem::take(&mut capture.misses);
+        for misses in &mut self.profile.misses {
+            misses.entry.truncate(kept);
+            misses.returns.truncate(kept);
+        }
+        self.unreturned();
+    }
+
+    /// Takes over nodes as they are, up to the first that is not to be kept; answers how many.
+    fn unmoved(&mut self, capture: &mut Capture, trees: &mut Trees) -> usize {
+        const NOT_MET: u32 = u32::MAX;
+        let mut numbers = Vec::new();
+        for node in 0..capture.nodes() {
+            self.thread_of(trees, node, node);
+            capture.what[node] = match capture.what[node] {
+                kind::ROOT => special::ROOT,
+                kind::OVERFLOW => special::FOLDED,
+                kind::OUTSIDE => return node,
+                id => match numbers.get(id as usize) {
+                    Some(&number) if number != NOT_MET => number,
+                    _ => {
+                        let Ok(number) = *self.number(id, capture.rows.length(id)) else { return node };
+                        if numbers.len() <= id as usize {
+                            numbers.resize(id as usize + 1, NOT_MET);
+                        }
+                        numbers[id as usize] = number;
+                        number
+                    }
+                },
+            };
+        }
+        capture.nodes()
+    }
+
+    /// Takes over the nodes behind the unmoved ones: each moves towards the beginning, or stays.
+    fn moved(&mut self, capture: &mut Capture, trees: &mut Trees, unmoved: usize) -> Moved {
+        let count = capture.nodes();
+        if unmoved == count {
+            return Moved { kept: count, new_index: Vec::new() };
+        }
+        let used = capture.less_pauses.then(|| capture.used());
+        let mut bytes = std::mem::take(&mut capture.rows.bytes);
+        let methods = &self.profile.methods;
+        let counters = |number: &u32| methods.get(*number as usize).map_or(0, |method| usize::from(method.flow.counters));
+        let mut at = leb128::length(&bytes, capture.what[..unmoved].iter().map(counters).sum());
+        let (mut kept, mut kept_bytes) = (unmoved, at);
+        let mut new_index: Vec<u32> = (0..unmoved as u32).collect();
+        new_index.resize(count, OUTSIDE);
+        for old in unmoved..count {
             let counters = capture.rows.length(capture.what[old]);
             let row = at..at + leb128::length(&bytes[at..], counters);
             at = row.end;
-            new_index[old] = OUTSIDE;
-            if let Some(tree) = trees.next_if(|t| t.first_node as usize == old) {
-                self.profile.threads.push(tree.into_thread(kept as u32));
-            }
+            self.thread_of(trees, old, kept);
             let (method, parent) = match capture.what[old] {
                 kind::ROOT => (special::ROOT, kept as u32),
                 kind::OUTSIDE => continue,
@@ -203,42 +283,25 @@ impl<'a> Assembly<'_, 'a> {
             kept += 1;
             kept_bytes += size;
         }
-        let mut departures = Vec::with_capacity(capture.departures.len());
-        for &(node, place, count) in &capture.departures {
-            let node = new_index[node as usize];
-            if node >= MISFIT {
-                continue;
-            }
-            // What is in no method is measured by nobody, but has to fit into the file.
-            let method = self.profile.methods.get(capture.what[node as usize] as usize);
-            if method.map_or(place.bci > u16::MAX.into(), |method| method.flow.block_at(place.bci).is_none()) {
-                self.misplaced += 1;
-            } else {
-                departures.push(Departure { node, bci: place.bci, kind: place.kind, count });
-            }
-        }
-        self.profile.departures = departures;
-        let mut method = std::mem::take(&mut capture.what);
-        let mut parent = std::mem::take(&mut capture.parent);
-        let mut site = std::mem::take(&mut capture.site);
-        method.truncate(kept);
-        parent.truncate(kept);
-        site.truncate(kept);
         bytes.truncate(kept_bytes);
-        let counters = Counters::packed(bytes, &self.profile.methods);
-        self.profile.nodes = Nodes { method, parent, site, counters };
-        self.profile.caches = std::mem::take(&mut capture.caches);
-        self.profile.misses = std::mem::take(&mut capture.misses);
-        for misses in &mut self.profile.misses {
-            misses.entry.truncate(kept);
-            misses.returns.truncate(kept);
+        capture.rows.bytes = bytes;
+        Moved { kept, new_index }
+    }
+
+    /// The tree that begins with a node, if one does, as of the threads that grew it; the node's number is the new one.
+    fn thread_of(&mut self, trees: &mut Trees, node: usize, number: usize) {
+        if let Some(tree) = trees.next_if(|tree| tree.first_node as usize == node) {
+            self.profile.threads.push(tree.into_thread(number as u32));
         }
-        self.unreturned();
     }
 
     /// Leaves out lookups of callers to which nobody has returned yet: those of leaves are made when they are entered.
     fn unreturned(&mut self) {
         let Profile { nodes, departures, misses, .. } = &mut self.profile;
+        // Nor need rows be walked through then.
+        if misses.is_empty() {
+            return;
+        }
         let mut rows = nodes.rows();
         let mut by_node = ByNode::new(departures);
         let mut at = 0;
@@ -259,17 +322,25 @@ impl<'a> Assembly<'_, 'a> {
         }
     }
 
-    /// The profile's method for an id, taken over from the log when first met.
+    /// The profile's method for an id; a node without one is counted.
     fn method(&mut self, id: u32, counters: usize) -> Option<u32> {
-        if let Some(known) = self.methods.get(&id) {
-            if let Err(why) = known {
-                *self.misfits.entry(why.clone()).or_insert(0) += 1;
+        match self.number(id, counters) {
+            Ok(number) => Some(*number),
+            Err(why) => {
+                let why = why.clone();
+                *self.misfits.entry(why).or_insert(0) += 1;
+                None
             }
-            return known.as_ref().ok().copied();
         }
-        let taken = self.take_over(id, counters);
-        self.methods.insert(id, taken);
-        self.method(id, counters)
+    }
+
+    /// The profile's method for an id, taken over from the log when first met.
+    fn number(&mut self, id: u32, counters: usize) -> &Result<u32, String> {
+        if !self.methods.contains_key(&id) {
+            let taken = self.take_over(id, counters);
+            self.methods.insert(id, taken);
+        }
+        &self.methods[&id]
     }
 
     /// The method's flow as the weaver planned it, or why the node cannot be used.

@@ -32,8 +32,6 @@ pub struct Capture {
     pub(super) depth: u32,
     /// What was counted during pauses is taken out: there may be contexts of which nothing is left.
     pub(super) less_pauses: bool,
-    /// Reference of each node in the arena.
-    pub(super) reference: Vec<u32>,
     /// Method id, or `abi::kind` ROOT, OVERFLOW, OUTSIDE.
     pub(super) what: Vec<u32>,
     /// Index of the parent; a root's is itself.
@@ -321,7 +319,6 @@ impl Scan<'_> {
         let reference = u32::try_from(at / abi::UNIT).ok()?;
         let index = c.what.len() as u32;
         c.places.insert(reference, index);
-        c.reference.push(reference);
         c.what.push(kind::ROOT);
         c.parent.push(index);
         if c.flags & flags::SITES != 0 {
@@ -352,13 +349,12 @@ impl Scan<'_> {
         let c = &mut self.capture;
         // In a damaged arena a caller may also be in the tree of another thread, where no profile may have it.
         let first = c.trees.last().map_or(0, |tree| tree.first_node);
-        let Some(parent) = c.places.get(parent, &c.reference).filter(|&parent| parent >= first) else {
+        let Some(parent) = c.places.get(parent).filter(|&parent| parent >= first) else {
             self.orphans += 1;
             return Some(());
         };
         let index = c.what.len() as u32;
         c.places.insert(reference, index);
-        c.reference.push(reference);
         c.what.push(what);
         c.parent.push(parent);
         if c.flags & flags::SITES != 0 {
@@ -447,7 +443,12 @@ impl Capture {
 
     /// The node at a reference in the arena.
     pub(super) fn node_at(&self, reference: u32) -> Option<u32> {
-        self.places.get(reference, &self.reference)
+        self.places.get(reference)
+    }
+
+    /// Where all nodes are in the arena.
+    pub(super) fn references(&self) -> Vec<u32> {
+        self.places.references(self.nodes())
     }
 
     /// Orders departures and joins equal ones.

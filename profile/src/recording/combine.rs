@@ -40,7 +40,8 @@ impl Capture {
     fn add(&mut self, counters: &mut Unpacked, other: &Capture, sign: i64) {
         self.lost_calls = self.lost_calls.wrapping_add_signed(sign * other.lost_calls as i64);
         let mut rows = Reading::new(other);
-        for (i, reference) in other.reference.iter().enumerate() {
+        let references = other.references();
+        for (i, reference) in references.iter().enumerate() {
             let theirs = rows.next();
             let Some(mine) = self.node_at(*reference) else { continue };
             let node = mine as usize;
@@ -55,7 +56,7 @@ impl Capture {
             }
         }
         for &(node, place, count) in &other.departures {
-            if let Some(mine) = self.node_at(other.reference[node as usize]) {
+            if let Some(mine) = self.node_at(references[node as usize]) {
                 self.departures.push((mine, place, sign * count));
             }
         }

@@ -179,8 +179,8 @@ impl Look {
     /// What happened since an earlier look at the same recording.
     pub fn since(&self, earlier: &Look) -> Rates {
         let mut changes: Vec<Change> = Vec::with_capacity(self.costs.len());
-        for (node, &(calls, own)) in self.costs.iter().enumerate() {
-            let before = earlier.capture.node_at(self.capture.reference[node]).map_or((0, 0), |b| earlier.costs[b as usize]);
+        for (&(calls, own), reference) in self.costs.iter().zip(self.capture.references()) {
+            let before = earlier.capture.node_at(reference).map_or((0, 0), |b| earlier.costs[b as usize]);
             let own = own.saturating_sub(before.1);
             changes.push(Change { calls: calls.saturating_sub(before.0), own, total: own });
         }

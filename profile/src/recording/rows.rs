@@ -15,14 +15,19 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Appends the row of a node of `what`, of which all have as many counters.
-    pub(super) fn push(&mut self, what: u32, counters: impl ExactSizeIterator<Item = u64>) {
+    pub(super) fn push(&mut self, what: u32, counters: impl ExactSizeIterator<Item = u64> + Clone) {
         if let Some(at) = at(what) {
             if self.lengths.len() <= at {
                 self.lengths.resize(at + 1, 0);
             }
             self.lengths[at] = counters.len() as u16;
         }
-        counters.for_each(|counter| leb128::put(counter, &mut self.bytes));
+        // A byte each, mostly.
+        if counters.clone().fold(0, |all, counter| all | counter) < 0x80 {
+            self.bytes.extend(counters.map(|counter| counter as u8));
+        } else {
+            counters.for_each(|counter| leb128::put(counter, &mut self.bytes));
+        }
     }
 
     /// Number of counters of a node of `what`.

@@ -7,7 +7,7 @@ use super::capture::{Capture, Where};
 use super::memory::Memory;
 use crate::model::DepartureKind;
 use cprof_instrument::abi::{self, MethodEntry, flags};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// A thread's active frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,13 +31,14 @@ pub struct Frame {
 
 /// Adds a departure for each frame.
 pub(super) fn place(capture: &mut Capture, mem: &dyn Memory, stacks: &[Stack]) {
-    let methods: FxHashSet<u32> = stacks.iter().flat_map(|s| &s.frames).map(|f| f.method).collect();
-    if methods.is_empty() {
-        return;
-    }
+    let methods = || stacks.iter().flat_map(|s| &s.frames).map(|f| f.method);
+    let Some(highest) = methods().max() else { return };
+    // There may be millions of contexts: a look at a list for each, and no search.
+    let mut is_active = vec![false; highest as usize + 1];
+    methods().for_each(|method| is_active[method as usize] = true);
     let mut children: FxHashMap<(u32, u32, u32), u32> = FxHashMap::default();
     for (i, what) in capture.what.iter().enumerate() {
-        if methods.contains(what) {
+        if is_active.get(*what as usize).is_some_and(|&active| active) {
             let site = capture.site.get(i).copied().unwrap_or(0);
             children.insert((capture.parent[i], *what, site), i as u32);
         }
