@@ -11,7 +11,7 @@ use crate::{Agent, contained, facts, faults, lock, memory, message, now_ms, refu
 use cprof_instrument::abi;
 use cprof_profile::measure::measure;
 use cprof_profile::model::RunFacts;
-use cprof_profile::names::{Pattern, counted, thousands};
+use cprof_profile::names::{Pattern, argument, counted, thousands};
 use cprof_profile::options;
 use cprof_profile::recording::log::Entry;
 use cprof_profile::recording::{self, Capture, Log, Memory, Summary};
@@ -336,5 +336,5 @@ fn line(summary: &Summary) -> String {
         0 | 1 => counted(summary.contexts as u64, "context", "contexts"),
         threads => format!("{} contexts of {} threads", thousands(summary.contexts as u64), thousands(threads as u64)),
     };
-    format!("wrote {path} ({size}, {methods} in {contexts}, {gaps}); show it with: cprof report {path}")
+    format!("wrote {path} ({size}, {methods} in {contexts}, {gaps}); show it with: cprof report {}", argument(&path.to_string()))
 }

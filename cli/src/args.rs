@@ -221,10 +221,10 @@ pub struct Report {
     /// How many rows to show; 0 is all [default: 25, for threads, csv and json all]
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["tree", "coverage"])]
     pub top: Option<usize>,
-    /// Tree as text: hide contexts below so many percent of the total
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, allow_negative_numbers = true, requires = "tree")]
-    pub min_share: f64,
-    /// Tree as text: hide contexts deeper than so many calls
+    /// Hide contexts of the tree below so many percent of the total [default: 1; csv and json: 0]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true, requires = "tree")]
+    pub min_share: Option<f64>,
+    /// Hide contexts of the tree deeper than so many calls
     #[arg(long, value_name = "N", requires = "tree")]
     pub max_depth: Option<usize>,
     /// On which processor
@@ -310,6 +310,13 @@ pub struct Processors {
     /// How.
     #[command(flatten)]
     pub how: Evaluating,
+}
+
+impl Processors {
+    /// Whether any of these options is.
+    pub fn are_given(&self) -> bool {
+        !self.target.is_empty() || !self.cache.is_empty() || self.how.is_given()
+    }
 }
 
 /// `cprof targets`.
@@ -440,7 +447,7 @@ impl Sort {
 }
 
 fn percent(text: &str) -> Result<f64, String> {
-    match text.trim_end_matches('%').parse::<f64>() {
+    match text.strip_suffix('%').unwrap_or(text).parse::<f64>() {
         Ok(p) if (0.0..=100.0).contains(&p) => Ok(p),
         _ => Err("it takes a number from 0 to 100".into()),
     }

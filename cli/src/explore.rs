@@ -4,6 +4,7 @@ mod matrix;
 mod plot;
 
 use crate::args::{Explore, Format};
+use crate::compare::cautions;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::report::field;
@@ -70,6 +71,7 @@ pub fn explore(args: &Explore) -> Result<()> {
     let base_time = measured[if base.is_some() { configurations.len() } else { 0 }].time;
     let rows: Vec<Row> = configurations.iter().zip(&measured).map(|(c, m)| row(c, m, view.totals.own, base_time)).collect();
     let mut notes: BTreeSet<String> = measured.iter().flat_map(|m| m.notes.clone()).collect();
+    notes.extend(cautions(&view));
     notes.extend(doubtful(&all, &measured));
     if all.iter().any(|c| c.is_recorded) {
         notes.extend(model_has_changed(&view.profile.run, |name| format!("a matrix with targets = [{name:?}]")));

@@ -1,7 +1,7 @@
 //! `cprof export`: profiles in the formats of other tools.
 
 use crate::args::{Export, ExportFormat as Format};
-use crate::compare::incomplete;
+use crate::compare::cautions_of_contexts;
 use crate::metrics::{Notes, TARGET_ADDS, columns, load};
 use crate::output::{self, Output};
 use crate::parquet;
@@ -39,14 +39,14 @@ pub fn export(args: &Export) -> Result<()> {
     if args.format == Format::Parquet {
         let view = View::load(&args.part, None, Shape::Both { apart: true })?;
         view.tell_if_nothing();
-        output::notes(&incomplete(&view));
+        output::notes(&cautions_of_contexts(&view));
         return parquet::export(view, &args.out, &args.on);
     }
     let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Tree { apart: true })?;
     view.tell_if_nothing();
-    output::notes(&incomplete(&view));
+    output::notes(&cautions_of_contexts(&view));
     let chosen = choose(columns(&view, &view.tree, &processors), args)?;
-    if args.metric.is_none() && !args.on.target.is_empty() && chosen.iter().all(|metric| metric.unit != "cycles") {
+    if args.metric.is_none() && args.on.are_given() && chosen.iter().all(|metric| metric.unit != "cycles") {
         output::note(&format!("{} is written, for which the format has room; --metric names another number", chosen[0].name));
     }
     if chosen.iter().any(|metric| metric.unit == "cycles") {

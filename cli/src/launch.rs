@@ -10,6 +10,7 @@ use crate::stack_size;
 use crate::style::Style;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
+use cprof_profile::names::argument;
 use cprof_profile::options;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
@@ -148,8 +149,9 @@ fn summarise(path: &Path, written: Option<PathBuf>, pid: u32, quiet: bool) {
     }
     tell(format_args!("no profile was written to {shown}"));
     if let Some(left) = live::left_by(pid) {
-        let left = left.display();
-        tell(format_args!("what it had counted is in {left}; write it with: cprof recover {left} -o {shown}"));
+        let left = left.display().to_string();
+        let out = argument(&shown.to_string());
+        tell(format_args!("what it had counted is in {left}; write it with: cprof recover {} -o {out}", argument(&left)));
     }
 }
 

@@ -41,7 +41,8 @@ pub fn merge(args: &Merge) -> Result<()> {
         // Threads' roots are none.
         let contexts = merged.profile.nodes.method.iter().filter(|&&method| method < special::FIRST).count();
         let contexts = counted(contexts as u64, "context", "contexts");
-        let what = format!("{runs} into {} ({}, {contexts})", args.out.display(), crate::live::size(bytes));
+        let out = if output::is_standard(&args.out) { "standard output".into() } else { args.out.display().to_string() };
+        let what = format!("{runs} into {out} ({}, {contexts})", crate::live::size(bytes));
         let show = output::shown_with(&args.out);
         output::tell(format_args!("merged {what}{show}"));
     }

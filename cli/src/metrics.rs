@@ -99,8 +99,9 @@ impl OnProcessor {
 /// simulated. `out` is what will be written.
 pub fn load(part: &Part, on: &Processors, out: &Path, shape: Shape) -> Result<(View, Vec<OnProcessor>)> {
     let measured = Measured::read(part)?;
-    let _progress = Progress::start(format!("evaluating {}", part.file.display()));
+    let progress = Progress::start(format!("evaluating {}", part.file.display()));
     let processors = processors(measured.counted(), on, out)?;
+    drop(progress);
     Ok((View::new(measured, part, None, shape)?, processors))
 }
 

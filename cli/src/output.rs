@@ -5,11 +5,12 @@ use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_profile::file::{self, same, way_out};
 use cprof_profile::model::Profile;
+use cprof_profile::names::argument;
 use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 use std::fmt;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Cursor, IsTerminal, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ const MODE: u32 = 0o666;
 const PERMISSIONS: u32 = 0o777;
 /// Links are followed so often, as Linux does.
 const MOST_LINKS: usize = 40;
+const STANDARD_OUTPUT: u32 = 1;
+const STANDARD_ERROR: u32 = 2;
 
 /// An output that is being written; without [`Output::finish`] a file stays as it was.
 pub enum Output {
@@ -32,7 +35,7 @@ pub enum Output {
     Standard(BufWriter<io::Stdout>),
     /// A file that takes the place of the one asked for when it is complete.
     Beside(BufWriter<File>, Unfinished, PathBuf),
-    /// A device or a pipe, which nothing can replace.
+    /// A device or a pipe, which nothing can replace, or what this process was given open.
     Within(BufWriter<File>, PathBuf),
 }
 
@@ -107,6 +110,24 @@ fn to_be_made(path: &Path) -> PathBuf {
     at
 }
 
+/// Which of this process's own descriptors a path names, as /dev/stdout does.
+fn descriptor(path: &Path) -> Option<u32> {
+    let own = Path::new("/proc").join(std::process::id().to_string()).join("fd");
+    let mut at = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        if folder(&at).canonicalize().is_ok_and(|folder| folder == own) {
+            return at.file_name()?.to_str()?.parse().ok();
+        }
+        at = folder(&at).join(at.read_link().ok()?);
+    }
+    None
+}
+
+/// Whether a path names standard output.
+pub fn is_standard(path: &Path) -> bool {
+    path == Path::new("-") || descriptor(path) == Some(STANDARD_OUTPUT)
+}
+
 /// Lets those use a new file who may use the one that it is to replace, before there is anything in it.
 fn keep_mode(file: &File, replaced: &Path) -> io::Result<()> {
     let Ok(old) = replaced.metadata() else { return Ok(()) };
@@ -140,8 +161,8 @@ pub fn spares<'f>(out: &Path, read: impl IntoIterator<Item = &'f PathBuf>) -> Re
 
 /// `; show it with: cprof report app.cprof`; nothing of a pipe or a device, which keeps nothing.
 pub fn shown_with(profile: &Path) -> String {
-    let gone = profile == Path::new("-") || profile.metadata().is_ok_and(|file| !file.is_file());
-    if gone { String::new() } else { format!("; show it with: cprof report {}", profile.display()) }
+    let gone = descriptor(profile).is_some() || is_standard(profile) || profile.metadata().is_ok_and(|file| !file.is_file());
+    if gone { String::new() } else { format!("; show it with: cprof report {}", argument(&profile.display().to_string())) }
 }
 
 /// Says on standard error what was done or is to be known. Whether anybody reads it changes nothing: the command goes on.
@@ -188,7 +209,7 @@ pub fn has_place(out: &Path, seen: impl Fn(&Path) -> PathBuf) -> Result<()> {
 
 /// Refuses to write what is no text to a terminal. `what` it is, and the name of a file as an `example`.
 pub fn spares_terminal(out: &Path, what: &str, example: &str) -> Result<()> {
-    if out == Path::new("-") && io::stdout().is_terminal() {
+    if is_standard(out) && io::stdout().is_terminal() {
         bail!(Usage(format!("{what} is not text, and standard output is a terminal; name a file with -o, as -o {example}")));
     }
     Ok(())
@@ -196,7 +217,7 @@ pub fn spares_terminal(out: &Path, what: &str, example: &str) -> Result<()> {
 
 /// Which output cannot be written: what an error begins with.
 pub fn cannot(path: &Path) -> String {
-    match path == Path::new("-") {
+    match is_standard(path) {
         true => "standard output cannot be written".to_owned(),
         false => format!("{} cannot be written", path.display()),
     }
@@ -241,13 +262,19 @@ impl Output {
     /// Opens the file, or standard output for `-`.
     pub fn create(path: &Path) -> Result<Output> {
         let cannot = || cannot(path);
-        if path == Path::new("-") {
+        if is_standard(path) {
             return Ok(Output::Standard(BufWriter::with_capacity(BUFFER, io::stdout())));
         }
         let target = written(path);
+        let within = |file| Ok(Output::Within(BufWriter::with_capacity(BUFFER, file), path.to_owned()));
+        match descriptor(path) {
+            // Who opened it writes on where this ends.
+            Some(STANDARD_ERROR) => return within(io::stderr().as_fd().try_clone_to_owned().with_context(cannot)?.into()),
+            Some(_) if target.is_file() => return within(File::options().append(true).open(&target).with_context(cannot)?),
+            _ => {}
+        }
         if target.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-            let file = File::options().write(true).open(&target).with_context(cannot)?;
-            return Ok(Output::Within(BufWriter::with_capacity(BUFFER, file), path.to_owned()));
+            return within(File::options().write(true).open(&target).with_context(cannot)?);
         }
         if target.is_dir() {
             bail!("{}: it is a directory; name a file", cannot());
@@ -265,7 +292,7 @@ impl Output {
     pub fn finish(self) -> Result<Option<u64>> {
         match self {
             Output::Standard(mut out) => out.flush().map(|()| None).with_context(|| cannot(Path::new("-"))),
-            Output::Within(mut out, path) => out.flush().map(|()| None).with_context(|| cannot(&path)),
+            Output::Within(mut out, path) => unread(out.flush()).map(|()| None).with_context(|| cannot(&path)),
             Output::Beside(out, unfinished, path) => {
                 let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(|| cannot(&path))?;
                 let size = file.metadata().with_context(|| cannot(&path))?.len();
@@ -281,7 +308,7 @@ impl Write for Output {
         match self {
             Output::Standard(out) => out.write(bytes),
             Output::Beside(out, ..) => out.write(bytes),
-            Output::Within(out, _) => out.write(bytes),
+            Output::Within(out, _) => unread(out.write(bytes)),
         }
     }
 
@@ -289,9 +316,17 @@ impl Write for Output {
         match self {
             Output::Standard(out) => out.flush(),
             Output::Beside(out, ..) => out.flush(),
-            Output::Within(out, _) => out.flush(),
+            Output::Within(out, _) => unread(out.flush()),
         }
     }
+}
+
+/// Who stops reading standard output has seen enough; from what was named, all was to be read.
+fn unread<T>(written: io::Result<T>) -> io::Result<T> {
+    written.map_err(|e| match e.kind() {
+        io::ErrorKind::BrokenPipe => io::Error::other("who reads it stopped before it was whole"),
+        _ => e,
+    })
 }
 
 #[cfg(test)]
@@ -350,6 +385,20 @@ mod tests {
         fs::remove_file(&file).unwrap();
         std::os::unix::fs::symlink("../b.txt", &file).unwrap();
         assert!(to_be_made(&first).is_symlink());
+    }
+
+    #[test]
+    fn descriptors_are_known_by_all_their_names() {
+        for (name, number) in [("/dev/stdout", 1), ("/dev/stderr", 2), ("/dev/fd/2", 2), ("/proc/self/fd/7", 7)] {
+            assert_eq!(descriptor(Path::new(name)), Some(number), "{name}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("out");
+        std::os::unix::fs::symlink("/dev/stdout", &link).unwrap();
+        assert!(is_standard(&link) && is_standard(Path::new("-")));
+        for other in ["/dev/null", "1", "/proc/1/fd/1", "/nowhere/at/all", "/"] {
+            assert_eq!(descriptor(Path::new(other)), None, "{other}");
+        }
     }
 
     #[test]

@@ -192,6 +192,14 @@ pub fn parameters(descriptor: &str) -> Cow<'_, str> {
     list(descriptor).map_or(Cow::Borrowed(descriptor), Cow::Owned)
 }
 
+/// A name as a shell takes it for one argument of a command, and the command for no option.
+pub fn argument(name: &str) -> String {
+    const PLAIN: &[u8] = b"/._-+,:@%=";
+    let name = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || PLAIN.contains(&byte);
+    if !name.is_empty() && name.bytes().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,6 +265,19 @@ mod tests {
         let printed = |p: &str| Pattern::new(p).matches_method("B", "m", "(I[Ljava/lang/String;)V");
         assert!(printed("B.m(int, String[])") && printed("B.m(int,String[])") && printed("*.m(int*"));
         assert!(!printed("B.m(int)") && !printed("B.m(String[], int)"));
+    }
+
+    #[test]
+    fn what_is_said_to_be_typed_is_one_argument() {
+        let expected = [
+            ("a.cprof", "a.cprof"),
+            ("a b/x.cprof", "'a b/x.cprof'"),
+            ("-x.cprof", "./-x.cprof"),
+            ("it's $HOME", r"'it'\''s $HOME'"),
+            ("über/ü.cprof", "über/ü.cprof"),
+            ("", "''"),
+        ];
+        expected.iter().for_each(|(text, as_argument)| assert_eq!(argument(text), *as_argument));
     }
 
     #[test]

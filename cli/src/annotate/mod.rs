@@ -6,6 +6,8 @@ mod select;
 mod source;
 
 use crate::args::{Annotate, AnnotateFormat};
+use crate::compare::cautions;
+use crate::output;
 use crate::report::view::{Shape, View, readable, share};
 use crate::style::Style;
 use anyhow::{Context, Result};
@@ -35,6 +37,7 @@ pub fn annotate(args: &Annotate) -> Result<()> {
     let view = View::load(&args.part, Some(&args.on), Shape::Nodes)?;
     let symbols = select::choose(&view, &args.what)?;
     let methods = methods(&view, &symbols)?;
+    output::notes(&cautions(&view));
     let stdout = io::stdout();
     let style = Style::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());

@@ -4,7 +4,7 @@ use crate::report::view::View;
 use crate::style::printable;
 use anyhow::{Result, bail};
 use cprof_compare::similar::{Kinds, similar};
-use cprof_profile::names::Pattern;
+use cprof_profile::names::{Pattern, argument};
 use cprof_profile::tree::Symbol;
 
 /// Per symbol: a method with bytecode that `what` names, by its class or by itself.
@@ -23,7 +23,11 @@ pub fn choose(view: &View, what: &str) -> Result<Vec<bool>> {
         bail!("{} has no class or method {what}; {}", view.file, printable(&similar(list, what, Kinds::Both)));
     }
     if named.iter().all(|s| s.native) {
-        bail!("{what} is native: it has no bytecode. Its callers: cprof report {} --tree --filter '{what}'", view.file);
+        bail!(
+            "{what} is native: it has no bytecode. Its callers: cprof report {} --tree --filter {}",
+            argument(&view.file),
+            argument(what)
+        );
     }
     let chosen: Vec<bool> = list.iter().map(|s| !s.native && fits(s)).collect();
     let ran = view.ran(&view.chosen_nodes());

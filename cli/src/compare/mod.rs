@@ -6,7 +6,7 @@ mod overlap;
 mod rows;
 
 pub use diff::diff;
-pub use notes::{MODELS_DIFFER, doubts, doubts_of_two, folded, incomplete, recorded_differently};
+pub use notes::{MODELS_DIFFER, all_doubts, cautions, cautions_of_contexts, doubts, doubts_of_two, recorded_differently};
 pub use overlap::overlap;
 
 use crate::args::{Processors, Two};

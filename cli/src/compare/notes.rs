@@ -8,20 +8,14 @@ use cprof_compare::diff::Comparison;
 use cprof_compare::pair::By;
 use cprof_compare::renumbering::{Renumbered, Unclear};
 use cprof_profile::model::Profile;
-use cprof_profile::names::{counted, thousands};
+use cprof_profile::names::{argument, counted, thousands};
 use cprof_profile::natives::NotTold;
 
 /// So many names are listed in a note, and so many warnings of a profile.
 const LISTED: usize = 5;
 
-/// That a profile's totals are, if so.
-pub fn incomplete(view: &View) -> Option<String> {
-    let lost = view.profile.run.lost_calls;
-    (lost > 0).then(|| format!("{}: {} {NO_ROOM}: its totals are incomplete", view.file, thousands(lost)))
-}
-
 /// How contexts were folded, if they were.
-pub fn folded(view: &View) -> Vec<String> {
+fn folded(view: &View) -> Vec<String> {
     let (run, file) = (&view.profile.run, &view.file);
     let for_room = run.folded.then(|| {
         format!(
@@ -36,25 +30,53 @@ pub fn folded(view: &View) -> Vec<String> {
     for_room.into_iter().chain(as_wanted).collect()
 }
 
-/// About a profile's own numbers: why they may not be exact.
-pub fn doubts(view: &View, cycles: &Notes) -> Vec<String> {
+/// About a profile's own numbers, whichever are shown: why they may not be exact.
+pub fn cautions(view: &View) -> Vec<String> {
+    cautions_with(view, LISTED)
+}
+
+/// The same, naming so many of the profile's warnings.
+fn cautions_with(view: &View, listed: usize) -> Vec<String> {
     let file = &view.file;
     let mut notes = Vec::new();
     notes.extend(view.profile.run.taken.caution().map(|caution| format!("{file}: {caution}")));
-    notes.extend(incomplete(view));
+    let lost = view.profile.run.lost_calls;
+    notes.extend((lost > 0).then(|| format!("{file}: {} {NO_ROOM}: its totals are incomplete", thousands(lost))));
     if view.measures.inconsistent > 0 {
-        notes.push(format!("{file}: {} contexts were caught between two counters", view.measures.inconsistent));
+        let contexts = counted(view.measures.inconsistent as u64, "context was", "contexts were");
+        notes.push(format!("{file}: {contexts} caught between two counters"));
     }
+    let warnings = &view.profile.warnings;
+    notes.extend(warnings.iter().take(listed).map(|warning| format!("{file}: {warning}")));
+    let more = warnings.len().saturating_sub(listed) as u64;
+    notes.extend((more > 0).then(|| {
+        let more = counted(more, "more warning", "more warnings");
+        format!("{file}: {more}; cprof report {} shows all", argument(file))
+    }));
+    notes
+}
+
+/// As [`cautions`], where contexts are shown.
+pub fn cautions_of_contexts(view: &View) -> Vec<String> {
+    [cautions(view), folded(view)].concat()
+}
+
+/// All that there is to be known of a profile's numbers, but for warnings beyond the first few.
+pub fn doubts(view: &View, cycles: &Notes) -> Vec<String> {
+    doubts_with(view, cycles, LISTED)
+}
+
+/// All of them.
+pub fn all_doubts(view: &View, cycles: &Notes) -> Vec<String> {
+    doubts_with(view, cycles, usize::MAX)
+}
+
+fn doubts_with(view: &View, cycles: &Notes, listed: usize) -> Vec<String> {
+    let file = &view.file;
+    let mut notes = cautions_with(view, listed);
     notes.extend(folded(view));
     notes.extend(NotTold::of(&view.profile).sentence(&view.profile).map(|natives| format!("{file}: {natives}")));
     notes.extend(cycles.lines(file));
-    let warnings = &view.profile.warnings;
-    notes.extend(warnings.iter().take(LISTED).map(|warning| format!("{file}: {warning}")));
-    let more = warnings.len().saturating_sub(LISTED) as u64;
-    notes.extend((more > 0).then(|| {
-        let more = counted(more, "more warning", "more warnings");
-        format!("{file}: {more}; cprof report {file} shows all")
-    }));
     notes
 }
 

@@ -4,6 +4,8 @@ mod opcodes;
 mod rows;
 
 use crate::args::{Format, Histogram, HistogramBy};
+use crate::compare::cautions;
+use crate::output;
 use crate::report::view::{Shape, View};
 use crate::style::Style;
 use anyhow::{Context, Result};
@@ -15,6 +17,7 @@ use std::io::{self, BufWriter, Write};
 pub fn histogram(args: &Histogram) -> Result<()> {
     let view = View::load(&args.part, None, Shape::Nodes)?;
     view.tell_if_nothing();
+    output::notes(&cautions(&view));
     let stdout = io::stdout();
     let style = Style::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());

@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use cprof_live::hotspot::exchange::sweep;
 use cprof_live::process::own_user;
 use cprof_live::recordings::{Found, Shelf, State, remove};
+use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
@@ -29,13 +30,18 @@ pub fn clean(args: &Clean) -> Result<()> {
             Err(error) => done.fail(format_args!("/tmp cannot be looked through for what attaching has left: {error}")),
         }
     }
-    for (what, (shelf, founds)) in args.what.iter().zip(named) {
-        let there: Vec<&Found> = founds.iter().filter(|f| f.path.exists() || f.path.is_symlink()).collect();
+    // One may be named twice.
+    let mut seen = HashSet::new();
+    for (what, (shelf, founds)) in args.what.iter().zip(&named) {
+        let is_there = |path: &Path| path.exists() || path.is_symlink() || seen.contains(path);
+        let there: Vec<&Found> = founds.iter().filter(|f| is_there(&f.path)).collect();
         if there.is_empty() {
-            done.fail(format_args!("{}", which::no_recording(&what.to_string_lossy(), &shelf)));
+            done.fail(format_args!("{}", which::no_recording(&what.to_string_lossy(), shelf)));
         }
         for found in there {
-            done.remove(&shelf, found);
+            if seen.insert(&*found.path) {
+                done.remove(shelf, found);
+            }
         }
     }
     done.tell()

@@ -30,7 +30,7 @@ fn out_path(pattern: &str, run: &RunFacts) -> PathBuf {
 
 /// `wrote app.cprof (3.1 MB); show it with: cprof report app.cprof`, with what there is to say of the size.
 fn wrote(out: &Path, size: &str) -> String {
-    match out == Path::new("-") {
+    match output::is_standard(out) {
         true => format!("wrote it to standard output ({size})"),
         false => format!("wrote {} ({size}){}", out.display(), output::shown_with(out)),
     }

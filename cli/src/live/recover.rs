@@ -8,7 +8,7 @@ use cprof_live::process::own_user;
 use cprof_live::take;
 use cprof_profile::integrity::{self, Integrity};
 use cprof_profile::model::Taken;
-use cprof_profile::names::thousands;
+use cprof_profile::names::{argument, thousands};
 use cprof_profile::{file, model};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -19,30 +19,38 @@ pub fn recover(args: &Recover) -> Result<()> {
     let recording = which::left(&args.what)?;
     let profile = take::read(&recording)?.profile(Taken::Killed)?;
     let out = out_path(&args.out, &profile.run);
-    let bytes = output::write_profile(&out, &profile)?;
-    // What was written is read as any reader will, and evaluated; from a pipe or a device it is not to be had back.
-    let read = (out != Path::new("-") && out.is_file()).then(|| file::read(&out)).transpose()?;
-    let again = read.as_ref().unwrap_or(&profile);
-    ensure!(*again == profile, "{} does not read back as it was written; is the disk in order?", out.display());
-    let found = integrity::check(again).with_context(|| format!("{} was written, but cannot be evaluated", out.display()))?;
-    warn(&again.warnings);
+    // Before anything takes the place of what may be a good profile.
+    let kept = || format!("{} was not written", out.display());
+    let found = integrity::check(&profile)
+        .with_context(|| format!("what is in {} cannot be evaluated; {}", recording.path().display(), kept()))?;
+    warn(&profile.warnings);
     ensure!(
         found.contexts > 0,
-        "nothing could be recovered from {}: the JVM ended before it counted anything, or the recording is damaged; {} was written, but \
-         has no contexts",
+        "nothing could be recovered from {}: the JVM ended before it counted anything, or the recording is damaged; {}",
         recording.path().display(),
+        kept()
+    );
+    let bytes = output::write_profile(&out, &profile)?;
+    // What was written is read as any reader will; from a pipe or a device it is not to be had back.
+    let read = (!output::is_standard(&out) && out.is_file()).then(|| file::read(&out)).transpose()?;
+    ensure!(
+        read.is_none_or(|read| read == profile),
+        "{} does not read back as it was written; is the disk in order?",
         out.display()
     );
     if !args.quiet {
         let directory = recording.path().display();
         tell(format_args!("{}", wrote(&out, &size(bytes))));
-        tell(format_args!("{}", verdict(&found, again)));
+        tell(format_args!("{}", verdict(&found, &profile)));
         // Removing another's is refused, root included: it may be in use where this command does not see it.
         match recording.path().metadata().map(|of| of.uid()) {
             Ok(owner) if owner != own_user() => {
                 tell(format_args!("the recording stays in {directory}; it is its owner's to remove"))
             }
-            _ => tell(format_args!("the recording stays in {directory}; remove it with: cprof clean {directory}")),
+            _ => tell(format_args!(
+                "the recording stays in {directory}; remove it with: cprof clean {}",
+                argument(&directory.to_string())
+            )),
         }
     }
     Ok(())

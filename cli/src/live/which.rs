@@ -84,7 +84,8 @@ pub fn no_recording(what: &str, shelf: &Shelf) -> String {
     match &others[..] {
         [(path, owner), ..] => OpenError::Owner { path: path.clone(), owner: user_name(*owner) }.to_string(),
         [] => {
-            format!("process {what} has left no recording in {}; cprof list --stale shows what there is", shelf.path().display())
+            let who = if what.parse::<u32>().is_ok() { format!("process {what} has left no") } else { format!("{what} is no") };
+            format!("{who} recording in {}; cprof list --stale shows what there is", shelf.path().display())
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::style::printable;
 use anyhow::{Result, bail};
 use cprof_compare::similar::{Kinds, similar};
 use cprof_profile::model::Profile;
-use cprof_profile::names::{Pattern, few, numbers_starred};
+use cprof_profile::names::{Pattern, argument, few, numbers_starred};
 use cprof_profile::tree::Symbols;
 
 /// So many names are in a message.
@@ -39,7 +39,7 @@ pub fn choose_threads(name: &str, profile: &Profile, file: &str) -> Result<Vec<b
         (true, Some(shared)) => output::tell(format_args!("{file}: {shared}")),
         (false, shared) => {
             let shared = shared.map_or_else(String::new, |shared| format!("{shared}; "));
-            bail!("{file} has no thread whose name fits {name}; {shared}cprof report {file} --threads lists them")
+            bail!("{file} has no thread whose name fits {name}; {shared}cprof report {} --threads lists them", argument(file))
         }
     }
     Ok(chosen)

@@ -23,17 +23,22 @@ pub fn gaps(methods: u64, classes: u64) -> Vec<String> {
 
 /// The line in every report, and warnings where there are any.
 pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
+    worth(view, ["; --coverage lists them", "; see --coverage"], out, style)
+}
+
+/// The same; behind what is not covered, and behind what is too large, `more`.
+fn worth(view: &View, more: [&str; 2], out: &mut dyn Write, style: Style) -> io::Result<()> {
     let c = Coverage::new(view);
     if c.gaps.is_empty() {
         writeln!(out, "not covered: nothing")?;
     } else {
         let gaps = gaps(c.methods_not_covered as u64, c.classes_not_covered as u64);
-        writeln!(out, "not covered: {}; --coverage lists them", gaps.join(", "))?;
+        writeln!(out, "not covered: {}{}", gaps.join(", "), more[0])?;
     }
     let run = &view.profile.run;
     if !c.too_large.is_empty() {
         let methods = counted(c.too_large.len() as u64, "method was", "methods were");
-        writeln!(out, "{methods} {TOO_LARGE}: after an exception its block counts whole; see --coverage")?;
+        writeln!(out, "{methods} {TOO_LARGE}: after an exception its block counts whole{}", more[1])?;
     }
     if run.lost_calls > 0 {
         let lost = format!(
@@ -90,7 +95,7 @@ pub fn text(view: &View, out: &mut dyn Write, style: Style) -> Result<()> {
             writeln!(out, "{}{}", printable(line), often.unwrap_or_default())?;
         }
     }
-    line(view, out, style)?;
+    worth(view, [""; 2], out, style)?;
     Ok(())
 }
 

@@ -10,10 +10,13 @@ mod tree;
 pub mod view;
 
 use crate::args::{Format, Report};
-use crate::compare::incomplete;
+use crate::compare::cautions_of_contexts;
 use crate::output;
 use crate::style::Style;
 use anyhow::Result;
+use choice::loose;
+use cprof_profile::names::{Pattern, argument};
+use cprof_profile::tree::What;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use view::{Shape, View};
@@ -27,7 +30,12 @@ pub fn report(args: &Report) -> Result<()> {
     }
     view.tell_if_nothing();
     if args.format == Format::Csv {
-        output::notes(incomplete(&view).iter().chain(view.processor.iter().flat_map(|on| &on.notes)));
+        output::notes(cautions_of_contexts(&view).iter().chain(view.processor.iter().flat_map(|on| &on.notes)));
+    }
+    if args.format != Format::Text
+        && let Some(filter) = args.filter.as_ref().filter(|filter| fits_none(&view, filter))
+    {
+        output::tell(format_args!("{}: no method's name fits {filter}", view.file));
     }
     let stdout = io::stdout();
     let style = Style::of(&stdout);
@@ -50,6 +58,13 @@ pub fn report(args: &Report) -> Result<()> {
     Ok(())
 }
 
+/// Whether no method of a view has a name that fits.
+fn fits_none(view: &View, filter: &str) -> bool {
+    let fitting = view.symbols.fitting(&loose(filter, Pattern::new));
+    let fits = |context: u32| matches!(view.tree.what(context), What::Method(symbol) if fitting[symbol as usize]);
+    !(0..view.tree.len() as u32).any(fits)
+}
+
 /// The summary at the end of `cprof run`.
 pub fn summary(path: &Path, out: &mut dyn Write, style: Style) -> Result<()> {
     let args = view::defaults(path);
@@ -59,7 +74,8 @@ pub fn summary(path: &Path, out: &mut dyn Write, style: Style) -> Result<()> {
     if let Some(nothing) = view.nothing() {
         writeln!(out, "{}", style.warning(&nothing))?;
     }
-    writeln!(out, "\n{}: more with: cprof report {0}", path.display())?;
+    let file = path.display().to_string();
+    writeln!(out, "\n{file}: more with: cprof report {}", argument(&file))?;
     Ok(())
 }
 

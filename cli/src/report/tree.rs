@@ -43,6 +43,12 @@ fn kept(view: &View, args: &Report) -> Vec<bool> {
     kept
 }
 
+/// Whether a context at a depth is as near to the root and as dear as the options want; without them, a share of so many percent.
+fn large(view: &View, args: &Report, default: f64) -> impl Fn(u32, usize) -> bool {
+    let least = args.min_share.unwrap_or(default) * view.whole() as f64;
+    move |c, depth| args.max_depth.is_none_or(|d| depth <= d) && view.cost(c).1 as f64 * 100.0 >= least
+}
+
 /// How many levels of the tree are indented, each further than the one before.
 const DEEPEST: usize = 100;
 
@@ -63,11 +69,8 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
         format!("{total:>wide$}  {part:>6}  {own:>wide$}  {calls:>narrow$}  {what}")
     };
     writeln!(out, "{}", style.bold(&row(["with callees", "share", view.unit(), "calls"], "context")))?;
-    let shown = |c: u32, depth: usize| {
-        kept[c as usize]
-            && args.max_depth.is_none_or(|d| depth <= d)
-            && view.cost(c).1 as f64 * 100.0 >= args.min_share * whole as f64
-    };
+    let large = large(view, args, 1.0);
+    let shown = |c: u32, depth: usize| kept[c as usize] && large(c, depth);
     // How many callees are left out below a context, and what they cost.
     let left_out = |c: u32, depth: usize| {
         let hidden = view.tree.children(c).iter().filter(|&&child| !shown(child, depth + 1));
@@ -174,11 +177,12 @@ struct Row<'a> {
     processor: Option<Columns>,
 }
 
-/// Calls `each` with every context that is kept, depth first, callees in order of name unless another is asked for: the same run
+/// Calls `each` with every context that is kept and large enough, depth first, callees in order of name unless another is asked for: the same run
 /// gives the same rows.
 fn each_row(view: &View, args: &Report, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<()> {
     let lines = lines(view)?;
     let kept = kept(view, args);
+    let large = large(view, args, 0.0);
     let mut open: Vec<u32> = vec![0];
     let mut next = 1;
     let mut result = Ok(());
@@ -190,10 +194,14 @@ fn each_row(view: &View, args: &Report, mut each: impl FnMut(Row) -> io::Result<
         });
     };
     view.tree.walk(order, |visit| {
-        let Visit::Enter { context, .. } = visit else {
+        let Visit::Enter { context, depth } = visit else {
             open.pop();
             return true;
         };
+        if !large(context, depth) {
+            open.push(0);
+            return false;
+        }
         let c = &view.tree.context(context);
         let symbol = view.symbol(c);
         let site = site(view, &lines, c);

@@ -127,7 +127,7 @@ pub fn defaults(path: &Path) -> Report {
         filter: None,
         sort: None,
         top: None,
-        min_share: 1.0,
+        min_share: None,
         max_depth: None,
         on: OnTarget::default(),
     }
@@ -146,11 +146,12 @@ impl View {
     pub fn load(part: &Part, on: Option<&OnTarget>, shape: Shape) -> Result<View> {
         let mut measured = Measured::read(part)?;
         let Measured { profile, measures, natives, file } = &mut measured;
-        let _progress = Progress::start(format!("evaluating {file}"));
+        let progress = Progress::start(format!("evaluating {file}"));
         // Wrong options are so whatever the file.
         let failed = |e: anyhow::Error| if e.is::<Usage>() { e } else { e.context(format!("{file} cannot be evaluated")) };
         let load = |on| processor::load(on, profile, measures, natives).map_err(failed);
         let processor = on.map(load).transpose()?.flatten();
+        drop(progress);
         View::new(measured, part, processor, shape)
     }
 
@@ -163,6 +164,8 @@ impl View {
             None => vec![true; profile.threads.len()],
         };
         let roots = part.root.as_ref().map(|root| choose_roots(root, &symbols, &file)).transpose()?;
+        // From here on nothing is told.
+        let _progress = Progress::start(format!("evaluating {file}"));
         let chosen = |t: usize| threads[t];
         let tree = match shape {
             Shape::Tree { apart } => Tree::in_place(&mut profile, &symbols, &mut measures, &natives, chosen, apart),

@@ -2,7 +2,7 @@
 
 use super::{Loaded, written};
 use crate::args::Flamegraph;
-use crate::compare::incomplete;
+use crate::compare::cautions_of_contexts;
 use crate::metrics::{self, Notes, TARGET_ADDS, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
@@ -32,7 +32,7 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
         drawn.for_each(|on| Notes::of(slice::from_ref(on)).tell(&loaded.view.file));
     }
     for loaded in [Some(&after), before.as_ref()].into_iter().flatten() {
-        output::notes(&incomplete(&loaded.view));
+        output::notes(&cautions_of_contexts(&loaded.view));
     }
     let progress = Progress::start(format!("drawing {}", args.out.display()));
     // Call sites are not told apart: a flame graph is of methods.

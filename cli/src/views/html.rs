@@ -3,7 +3,7 @@
 use super::code::codes;
 use super::{Loaded, written};
 use crate::args::Html;
-use crate::compare::{folded, incomplete};
+use crate::compare::all_doubts;
 use crate::date::utc;
 use crate::metrics::{self, Notes, columns};
 use crate::output::{self, Output};
@@ -13,7 +13,6 @@ use crate::report::view::Shape;
 use anyhow::{Context, Result};
 use cprof_profile::metrics::Metric;
 use cprof_profile::names::thousands;
-use cprof_profile::natives::NotTold;
 use cprof_profile::projections::labels;
 use cprof_views::page::{Facts, Page, Side};
 use std::cmp::Reverse;
@@ -88,18 +87,8 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
         fact("Only below", args.part.root.clone().unwrap_or_default());
         fact("Only threads", args.part.thread.clone().unwrap_or_default());
         fact("Recorded by", format!("cprof {}", run.cprof_version));
-        facts.notes.extend(run.taken.caution().map(|caution| format!("{}: {caution}", loaded.view.file)));
-        facts.notes.extend(loaded.view.profile.warnings.iter().map(|w| format!("{}: {w}", loaded.view.file)));
-        facts.notes.extend(incomplete(&loaded.view));
-        facts.notes.extend(folded(&loaded.view));
+        facts.notes.extend(all_doubts(&loaded.view, &Notes::of(&loaded.processors)));
         facts.notes.extend_from_slice(&loaded.beside);
-        let natives = NotTold::of(&loaded.view.profile).sentence(&loaded.view.profile);
-        facts.notes.extend(natives.map(|natives| format!("{}: {natives}", loaded.view.file)));
-        if loaded.view.measures.inconsistent > 0 {
-            let contexts = thousands(loaded.view.measures.inconsistent as u64);
-            facts.notes.push(format!("{}: {contexts} contexts were read between two counters", loaded.view.file));
-        }
-        facts.notes.extend(Notes::of(&loaded.processors).lines(&loaded.view.file));
     }
     facts.gaps = after.view.profile.gaps.iter().map(|gap| (gap.name(), gap.reason.clone())).collect();
     facts

@@ -78,3 +78,27 @@ fn all_is_removed_whether_anybody_reads_what_it_was() {
         assert!(recordings.iter().all(|recording| !recording.0.exists()));
     }
 }
+
+#[test]
+fn one_recording_may_be_named_twice() {
+    let shelf = tempfile::tempdir().unwrap();
+    let recording = Recording::new(shelf.path(), DEAD, 1);
+    let twice = cprof(&["clean"]).args([&recording.0, &recording.0]).output().unwrap();
+    let told = String::from_utf8(twice.stdout.clone()).unwrap();
+    assert_eq!((twice.status.code(), told.lines().count(), error(&twice)), (Some(0), 1, ""));
+    let gone = cprof(&["clean"]).arg(&recording.0).output().unwrap();
+    let expected = format!("cprof: {} is no recording in {}", recording.0.display(), shelf.path().display());
+    assert!(gone.status.code() == Some(1) && error(&gone).starts_with(&expected), "{}", error(&gone));
+}
+
+#[test]
+fn a_recording_without_contexts_takes_no_profiles_place() {
+    let shelf = tempfile::tempdir().unwrap();
+    let recording = Recording::new(shelf.path(), DEAD, 1);
+    let out = shelf.path().join("good.cprof");
+    fs::write(&out, "good").unwrap();
+    let output = cprof(&["recover", recording.0.to_str().unwrap(), "-o", out.to_str().unwrap()]).output().unwrap();
+    let told = error(&output);
+    assert!(output.status.code() == Some(1) && told.contains("good.cprof was not written"), "{told}");
+    assert_eq!(fs::read_to_string(&out).unwrap(), "good");
+}

@@ -288,7 +288,7 @@ fn sums_go_to_pipes_and_through_links() {
     let piped = run(folder.path(), "merge a.cprof b.cprof -o -");
     assert_eq!(piped.stdout, all);
     let said = text(&piped.stderr);
-    assert!(said.contains("cprof: merged 2 runs into - (") && said.ends_with("4 contexts)\n"), "{said}");
+    assert!(said.contains("cprof: merged 2 runs into standard output (") && said.ends_with("4 contexts)\n"), "{said}");
 
     fs::write(path("linked"), "old").unwrap();
     std::os::unix::fs::symlink("linked", path("link")).unwrap();
@@ -303,6 +303,40 @@ fn sums_go_to_pipes_and_through_links() {
     let read = run(folder.path(), "report /dev/null");
     assert_eq!(read.status.code(), Some(1));
     assert!(text(&read.stderr).contains("it is a pipe or a device"), "{}", text(&read.stderr));
+}
+
+#[test]
+fn what_was_opened_by_the_shell_is_written_on() {
+    let folder = folder(|_| {});
+    let sh = |script: &str| {
+        let script = script.replace("cprof export", &format!("{} export", env!("CARGO_BIN_EXE_cprof")));
+        let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+        (output.status.code(), text(&output.stderr), fs::read_to_string(folder.path().join("log")).unwrap())
+    };
+    let csv = text(&run(folder.path(), "export a.cprof --format csv -o -").stdout).replace("\r\n", "\n");
+    for out in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "-"] {
+        let (code, told, log) =
+            sh(&format!("echo old > log; {{ echo before; cprof export a.cprof --format csv -o {out}; echo after; }} >> log"));
+        assert_eq!((code, told.as_str()), (Some(0), ""), "{out}");
+        assert_eq!(log.replace("\r\n", "\n"), format!("old\nbefore\n{csv}after\n"), "{out}");
+    }
+    for (out, number) in [("/dev/stderr", 2), ("/dev/fd/3", 3)] {
+        let (code, _, log) = sh(&format!("echo old > log; cprof export a.cprof --format csv -o {out} {number}>> log"));
+        assert_eq!((code, log.replace("\r\n", "\n")), (Some(0), format!("old\n{csv}")), "{out}");
+    }
+}
+
+#[test]
+fn who_stops_reading_a_named_output_has_not_got_it() {
+    let folder = folder(|_| {});
+    assert!(Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap().success());
+    // Opened, and closed at once: a page is more than a pipe takes in unread.
+    let reader = Command::new("sh").args(["-c", "exec < pipe"]).current_dir(folder.path()).spawn().unwrap();
+    let output = run(folder.path(), "html a.cprof -o pipe");
+    reader.wait_with_output().unwrap();
+    let told = text(&output.stderr);
+    let expected = "cprof: pipe cannot be written: who reads it stopped before it was whole\n";
+    assert_eq!((output.status.code(), told.as_str()), (Some(1), expected));
 }
 
 #[test]

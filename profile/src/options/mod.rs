@@ -136,12 +136,15 @@ impl Options {
             value => Err(Wrong(format!("{name}={value} is not valid; {name}= takes {first} or {second}"))),
         };
         match name {
-            "out" if value == Some("-") => {
-                return Err(Wrong(
-                    "out=- is not valid: standard output is the program's; name a file, as out=app.cprof".to_owned(),
-                ));
+            "out" => {
+                let out = needed()?;
+                if let Some(stream) = of_program(out) {
+                    return Err(Wrong(format!(
+                        "out={out} is not valid: {stream} is the program's; name a file, as out=app.cprof"
+                    )));
+                }
+                self.out = PathBuf::from(out);
             }
-            "out" => self.out = PathBuf::from(needed()?),
             "quiet" if value.is_none() => self.quiet = true,
             "quiet" => return Err(Wrong("option quiet takes no value".to_owned())),
             "bba" => self.block = one_of("precise", "block")?,
@@ -157,6 +160,15 @@ impl Options {
             _ => return Err(Wrong(format!("there is no option {name:?}; options are {VALID}"))),
         }
         Ok(())
+    }
+}
+
+/// Which of a program's own streams is meant by the name of a file.
+fn of_program(out: &str) -> Option<&'static str> {
+    match out {
+        "-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Some("standard output"),
+        "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => Some("standard error"),
+        _ => None,
     }
 }
 
@@ -308,6 +320,8 @@ mod tests {
             ("include=a/b", "include=a/b", "dots"),
             ("out=a,out=b", "out", "twice"),
             ("out=-", "out=-", "name a file"),
+            ("out=/dev/stdout", "standard output is the program's", "name a file"),
+            ("out=/dev/stderr", "standard error is the program's", "name a file"),
             ("cache=4k/16@shared,cache-scope=thread", "cache=4k/16@shared", "leave one of them out"),
         ] {
             let message = Options::parse(text).unwrap_err().to_string();

@@ -10,6 +10,7 @@ use super::rows::Rows;
 use super::stacks::{self, Stack};
 use crate::cache::{CacheKind, CacheSpec, Scope};
 use crate::model::{DepartureKind, Misses, Thread};
+use crate::names::counted;
 use cprof_instrument::abi::{self, chunk, departure, flags, header, kind, lessees, node, root};
 use std::time::Duration;
 use thiserror::Error;
@@ -167,7 +168,8 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
     }
     let Scan { orphans, torn, mut capture, .. } = scan;
     if orphans > 0 {
-        capture.warnings.push(format!("{orphans} contexts without a caller were left out"));
+        let contexts = counted(orphans, "context without a caller was", "contexts without a caller were");
+        capture.warnings.push(format!("{contexts} left out"));
     }
     if torn > 0 {
         capture.warnings.push(format!("of {torn} contexts not all exceptions can be read; some of their blocks count whole"));

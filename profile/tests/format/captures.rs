@@ -144,7 +144,7 @@ fn a_caller_in_another_tree_is_none() {
     let profile = r.profile(&[]);
     assert_eq!(
         (profile.nodes.method, profile.warnings),
-        (vec![special::ROOT, 0, special::ROOT, 1], vec!["1 contexts without a caller were left out".to_owned()])
+        (vec![special::ROOT, 0, special::ROOT, 1], vec!["1 context without a caller was left out".to_owned()])
     );
 }
 
