@@ -33,10 +33,9 @@ const ENDLESS: &[(&str, RangeInclusive<u32>)] = &[("LoopUnswitching", 21..=24)];
 /// difference. The feature release is the first for which it is cleared.
 const SPILLING: (&str, u32) = ("UseFPUForSpilling", 25);
 
-/// Kilobytes of stack for new threads. Woven frames are larger: up to eight times in code compiled by C1 (measured with a method
-/// that only calls itself), so that recursion which fitted before would not without more. The main thread's stack is the
-/// launcher's.
-const STACK_SIZE: (&str, isize, isize) = ("ThreadStackSize", 4, 1);
+/// Kilobytes of stack for threads that name no size. Read when the JVM starts, before agents are loaded
+/// (os_posix.cpp, `set_minimum_stack_sizes`).
+const STACK_SIZE: &str = "ThreadStackSize";
 
 /// C2 takes twice as long for a woven method, and spends it on methods that hardly ran: they have to be called more often now.
 /// javac of 249 files took, on JDK 25 and relative to javac alone, 2.78 times the CPU with a factor of three, 2.57 with six and
@@ -105,7 +104,7 @@ pub fn set(vm: *mut JavaVM, feature: u32, caches: bool) -> Result<Vec<Missing>, 
         table.clear_if_default(SPILLING.0);
     }
     let inlining = (!caches).then_some(&INLINE_LESS);
-    for &(name, by, over) in COMPILE_LESS.iter().chain(inlining).chain([&STACK_SIZE]) {
+    for &(name, by, over) in COMPILE_LESS.iter().chain(inlining) {
         table.scale_if_default(name, by, over);
     }
     let names = intrinsics::WITH_BODY.replace(' ', ",");
@@ -189,8 +188,8 @@ impl Switched {
     }
 }
 
-/// Sets [`SWITCHES`] in a running JVM. The compilers read each of them anew for every compilation; DisableIntrinsic and
-/// ThreadStackSize are read at start only.
+/// Sets [`SWITCHES`] in a running JVM. The compilers read each of them anew for every compilation; DisableIntrinsic
+/// is read at start only.
 pub fn switch(vm: *mut JavaVM, feature: u32) -> Result<Switched, String> {
     let table = Table::find(vm).ok_or(NO_FLAGS)?;
     let mut switched = Vec::new();
@@ -206,6 +205,16 @@ pub fn switch(vm: *mut JavaVM, feature: u32) -> Result<Switched, String> {
         }
     }
     Ok(Switched(switched))
+}
+
+/// The bytes of stack that this JVM gives to threads that name none; `None`: as many as the system gives, or, where it is to be the
+/// JVM's choice and no user's, a user's.
+pub fn stack_size(vm: *mut JavaVM, chosen_by_jvm: bool) -> Option<i64> {
+    let table = Table::find(vm)?;
+    let (value, _) = if chosen_by_jvm { table.find_default(STACK_SIZE) } else { table.find_flag(STACK_SIZE) }?;
+    // SAFETY: the flag is of type intx, of pointer size (globals.hpp).
+    let kilobytes = unsafe { *value.cast::<isize>() };
+    (kilobytes > 0).then(|| (kilobytes as i64).saturating_mul(1024))
 }
 
 /// The VM's table of flags.

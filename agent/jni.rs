@@ -198,6 +198,17 @@ impl<'a> Jni<'a> {
         if self.refused("JNI GetFieldID") || field.is_null() { None } else { Some(field) }
     }
 
+    /// As [`Jni::field`], of which a class need have none.
+    pub fn field_if_any(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jfieldID> {
+        let field = call!(self, v1_2, GetFieldID, class, name.as_ptr(), descriptor.as_ptr());
+        if self.failed() || field.is_null() { None } else { Some(field) }
+    }
+
+    /// A field of a class's type; `None` where it is null.
+    pub fn object_field(self, object: jobject, field: jfieldID) -> Option<jobject> {
+        self.answer(call!(self, v1_2, GetObjectField, object, field))
+    }
+
     /// A field of type int.
     pub fn int_field(self, object: jobject, field: jfieldID) -> i32 {
         call!(self, v1_2, GetIntField, object, field)

@@ -39,6 +39,7 @@ mod refusals;
 mod room;
 mod runtime;
 mod seeds;
+mod stack_sizes;
 mod stacks;
 mod stopped;
 mod thread_fields;

@@ -3,7 +3,7 @@
 
 use crate::classes::Ongoing;
 use crate::jni::Jni;
-use crate::{Agent, attach, contained, faults, guard, message};
+use crate::{Agent, attach, contained, faults, guard, message, stack_sizes};
 use cprof_profile::options;
 use cprof_profile::recording::log::Entry;
 use jni_sys::{JNI_TRUE, JNIEnv, jboolean, jclass, jlong, jstring};
@@ -125,6 +125,29 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_hook0(env: *mut JNIEnv, _cl
     });
     if bound.is_none() && on {
         message("hidden classes (lambdas among them) cannot be woven in this JVM");
+    }
+}
+
+/// `CProfRuntime.stacks0`.
+///
+/// # Safety
+/// Called by the VM as a native method.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Java_java_lang_CProfRuntime_stacks0(
+    env: *mut JNIEnv,
+    _class: jclass,
+    thread: jclass,
+    on: jboolean,
+    all: jboolean,
+) {
+    let bound = guard(|| {
+        // SAFETY: env is this call's.
+        let jni = unsafe { Jni::new(env) }?;
+        faults::pass("stacks");
+        stack_sizes::bind(jni, thread, on, all).then_some(())
+    });
+    if bound.is_none() && on {
+        message("threads that name the size of their stacks get no larger ones in this JVM: their recursion may overflow");
     }
 }
 

@@ -22,6 +22,13 @@ impl Library {
         }
     }
 
+    /// The address of an exported function.
+    pub fn function(&self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: dlsym looks a name up in a library that is loaded.
+        let at = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+        if at.is_null() { None } else { Some(at) }
+    }
+
     /// The value of an exported variable of pointer size.
     fn variable<T: Copy>(&self, name: &CStr) -> Option<T> {
         // SAFETY: the exported variables asked for are pointers or uint64_t (vmStructs.hpp).

@@ -34,6 +34,7 @@ mod random;
 mod reading;
 mod servers;
 mod soak;
+mod stacks;
 mod steered_caches;
 mod super_calls;
 mod terminal;

@@ -221,6 +221,7 @@ public final class CProfRuntime {
         Modules.transformedByAgent(Object.class.getModule());
         link();
         hook0(ClassLoader.class, true);
+        stacks0(Thread.class, true, true);
         bound = true;
     }
 
@@ -228,6 +229,7 @@ public final class CProfRuntime {
     private static void detach() {
         virtuals = null;
         hook0(ClassLoader.class, false);
+        stacks0(Thread.class, false, false);
     }
 
     /**
@@ -333,6 +335,7 @@ public final class CProfRuntime {
     private static void bind() {
         link();
         hide();
+        stacks0(Thread.class, true, false);
         bound = true;
     }
 
@@ -388,6 +391,8 @@ public final class CProfRuntime {
     private static native void resume0(long n);
     /** Puts the agent's functions in the place of native methods through which hidden classes pass, or takes them away again. */
     private static native void hook0(Class<?> classLoader, boolean on);
+    /** Has new threads get larger stacks, or no more; {@code all} of them, also where a user has chosen how large they are by default. */
+    private static native void stacks0(Class<?> thread, boolean on, boolean all);
 
     // ---- inlined parts ----
 

@@ -1,0 +1,47 @@
+//! New threads have stacks on which recursion fits that fits without cprof.
+
+use cprof_tests::attach::Running;
+use cprof_tests::build;
+use cprof_tests::run;
+
+/// None is named, and some bytes.
+const SIZES: [u32; 2] = [0, 8_000_000];
+
+#[test]
+fn recursion_that_fits_alone_fits_with_cprof() {
+    run::on_every_jdk(|bench| {
+        let start = |agent: &str| {
+            // Frames of the interpreter are as large in every run.
+            let mut java = bench.program(&["-Xint"]);
+            if !agent.is_empty() {
+                java.arg(format!("-agentpath:{}={agent}", build::agent().display()));
+            }
+            java.arg("Stacks");
+            let name = format!("stacks-{}-{}", bench.jdk.feature, if agent.is_empty() { "alone" } else { "launched" });
+            Running::start(java, &build::fresh(&name))
+        };
+        let deepest = |running: &mut Running, size: u32| running.ask(&format!("{size} 0")).parse::<u32>().unwrap();
+        let fits = |running: &mut Running, size: u32, depth: u32, context: &str| {
+            // Woven frames take two fifths more: without larger stacks these would overflow.
+            let depth = depth * 4 / 5;
+            let answer = running.ask(&format!("{size} {depth}"));
+            assert_eq!(answer, "fits", "JDK {}, {context}: a stack of {size} bytes, {depth} frames", bench.jdk.feature);
+        };
+        let mut alone = start("");
+        let depths = SIZES.map(|size| deepest(&mut alone, size));
+        let directory = build::fresh(&format!("stacks-{}", bench.jdk.feature));
+        let mut launched = start(&format!("quiet,out={}", directory.join("launched.cprof").display()));
+        SIZES.into_iter().zip(depths).for_each(|(size, depth)| fits(&mut launched, size, depth, "launched"));
+        launched.end();
+        let attached = alone.command(&format!("out={}", directory.join("attached.cprof").display()));
+        assert_eq!(attached.get("error"), None, "{attached:?}");
+        SIZES.into_iter().zip(depths).for_each(|(size, depth)| fits(&mut alone, size, depth, "attached"));
+        let left = alone.command("command=detach");
+        assert_eq!(left.get("error"), None, "{left:?}");
+        for (size, depth) in SIZES.into_iter().zip(depths) {
+            let now = deepest(&mut alone, size);
+            assert!(now.abs_diff(depth) < depth / 100, "JDK {}: {now} frames, {depth} before", bench.jdk.feature);
+        }
+        alone.end();
+    });
+}
