@@ -5,6 +5,9 @@ use std::io::IsTerminal;
 
 const MARK: &str = "\x1b[";
 const END: &str = "\x1b[0m";
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const WARNING: &str = "33";
 
 /// Whether a character steers the terminal: the controls, and those that reorder a line (Unicode Standard Annex #9, explicit
 /// directional formatting).
@@ -21,11 +24,11 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(plain).collect())
 }
 
-/// As [`printable`], for text that may be marked already.
+/// As [`printable`], for text that may be marked already, as [`Style`] does.
 pub fn printable_or_marked(text: &str) -> Cow<'_, str> {
     let marked = text.strip_prefix(MARK).and_then(|t| t.strip_suffix(END)).and_then(|t| t.split_once('m'));
     match marked {
-        Some((code, inner)) if code.chars().all(|c| c.is_ascii_digit()) && !inner.contains(steers) => Cow::Borrowed(text),
+        Some((code, inner)) if [BOLD, DIM, WARNING].contains(&code) && !inner.contains(steers) => Cow::Borrowed(text),
         _ => printable(text),
     }
 }
@@ -56,17 +59,17 @@ impl Style {
 
     /// Headings.
     pub fn bold(self, text: &str) -> String {
-        self.mark("1", text)
+        self.mark(BOLD, text)
     }
 
     /// What matters less.
     pub fn dim(self, text: &str) -> String {
-        self.mark("2", text)
+        self.mark(DIM, text)
     }
 
     /// What a reader must not overlook.
     pub fn warning(self, text: &str) -> String {
-        self.mark("33", text)
+        self.mark(WARNING, text)
     }
 }
 
@@ -83,7 +86,7 @@ mod tests {
         let marked = style.dim("a\x1b[2J");
         assert_eq!(marked, "\x1b[2ma\\u{1b}[2J\x1b[0m");
         assert_eq!(printable_or_marked(&marked), marked);
-        for hostile in ["\x1b[2J\x1b[0m", "\x1b[1mx\ny\x1b[0m", "\x1b[1m", "x\x1b[0m"] {
+        for hostile in ["\x1b[2J\x1b[0m", "\x1b[8mhidden\x1b[0m", "\x1b[1mx\ny\x1b[0m", "\x1b[1m", "x\x1b[0m"] {
             assert!(!printable_or_marked(hostile).contains(char::is_control), "{hostile:?}");
         }
     }

@@ -34,7 +34,7 @@ const WAKING: Duration = Duration::from_secs(10);
 /// How long it is given to listen by itself where somebody else has woken it.
 const WOKEN: Duration = Duration::from_secs(1);
 /// How long it may take to answer: weaving all loaded classes of a large server takes seconds.
-const ANSWERING: Duration = Duration::from_secs(300);
+pub(super) const ANSWERING: Duration = Duration::from_secs(300);
 /// A JVM's answer is a few lines.
 const LONGEST_ANSWER: u64 = 1 << 20;
 

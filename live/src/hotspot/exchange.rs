@@ -1,12 +1,13 @@
 //! The private directory in which the agent answers: a place that both see and nobody else may touch.
 
+use super::attach::ANSWERING;
 use crate::process::{Process, own_user};
 use rustix::fd::OwnedFd;
 use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Gid, Mode, OFlags, Uid, chownat, flock, fstat, mkdirat, open, openat, unlinkat,
+    AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, Uid, chownat, flock, fstat, mkdirat, open, openat, unlinkat,
 };
 use rustix::io::Errno;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -116,12 +117,16 @@ impl Drop for Exchange {
         if self.keep {
             return;
         }
-        let _ = unlinkat(&self.directory, PROFILE, AtFlags::empty());
+        // The profile, also a half of one: the agent writes it under another name, and its JVM may have been killed.
+        for entry in Dir::read_from(&self.directory).into_iter().flatten().flatten() {
+            let _ = unlinkat(&self.directory, entry.file_name(), AtFlags::empty());
+        }
         let _ = unlinkat(&self.above, self.name.as_str(), AtFlags::REMOVEDIR);
     }
 }
 
-/// Removes what commands that were ended by force have left in a directory of their user's, `/tmp`; answers what. Profiles stay.
+/// Removes what commands that were ended by force have left in a directory of their user's, `/tmp`; answers what. Profiles stay, and
+/// so does where one may still be written.
 ///
 /// # Errors
 /// The directory cannot be read.
@@ -131,7 +136,9 @@ pub fn sweep(tmp: &Path) -> io::Result<Vec<PathBuf>> {
         let entry = entry?;
         let name = entry.file_name();
         let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok());
-        let is_own = || entry.metadata().is_ok_and(|m| m.is_dir() && m.uid() == own_user());
+        let may_be_written_in = |age: SystemTime| age.elapsed().is_ok_and(|age| age < ANSWERING);
+        let is_left = |m: Metadata| m.is_dir() && m.uid() == own_user() && !m.modified().is_ok_and(may_be_written_in);
+        let is_own = || entry.metadata().is_ok_and(is_left);
         let directory = entry.path();
         if !maker.is_some_and(|maker| is_own() && Process::find(maker).is_err() && !is_held(&directory)) {
             continue;
@@ -172,6 +179,8 @@ mod tests {
         assert!(exchange.reply().is_err());
         fs::write(&profile, "x").unwrap();
         assert!(exchange.profile().unwrap().is_some());
+        // Of a JVM that was killed meanwhile.
+        fs::write(directory.join(format!(".{PROFILE}.1-0")), "half").unwrap();
         drop(exchange);
         assert!(!directory.exists());
     }
@@ -193,6 +202,10 @@ mod tests {
             fs::write(directory.join(REPLY), "").unwrap();
         }
         fs::write(kept.join(PROFILE), "x").unwrap();
+        // The agent may still write what the command was to take.
+        assert!(sweep(&tmp).unwrap().is_empty() && left.join(REPLY).exists());
+        let long_ago = SystemTime::now() - 2 * ANSWERING;
+        [&left, &kept, &alive, &other].map(|directory| File::open(directory).unwrap().set_modified(long_ago).unwrap());
         // Its maker is in a container, where it has the id of a process that is gone here.
         let held = open(&left, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).unwrap();
         flock(&held, FlockOperation::NonBlockingLockExclusive).unwrap();

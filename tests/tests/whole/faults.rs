@@ -277,13 +277,12 @@ fn a_program_that_was_started_with_the_agent_does_not_notice() {
 
 /// The flags that the agent sets in a JVM of a feature release, as `-XX:+PrintFlagsFinal` shows them.
 fn set_flags(shown: &str, feature: u32) -> Vec<&str> {
-    const NAMES: [&str; 7] = [
+    const NAMES: [&str; 6] = [
         "DisableIntrinsic",
         "DontCompileHugeMethods",
         "EliminateAutoBox",
         "InlineSmallCode",
         "OptimizeStringConcat",
-        "ThreadStackSize",
         "Tier4InvocationThreshold",
     ];
     let names: Vec<_> = NAMES.into_iter().chain((feature >= 25).then_some("UseFPUForSpilling")).collect();
