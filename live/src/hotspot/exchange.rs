@@ -205,7 +205,9 @@ mod tests {
         // The agent may still write what the command was to take.
         assert!(sweep(&tmp).unwrap().is_empty() && left.join(REPLY).exists());
         let long_ago = SystemTime::now() - 2 * ANSWERING;
-        [&left, &kept, &alive, &other].map(|directory| File::open(directory).unwrap().set_modified(long_ago).unwrap());
+        for directory in [&left, &kept, &alive, &other] {
+            File::open(directory).unwrap().set_modified(long_ago).unwrap();
+        }
         // Its maker is in a container, where it has the id of a process that is gone here.
         let held = open(&left, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).unwrap();
         flock(&held, FlockOperation::NonBlockingLockExclusive).unwrap();
