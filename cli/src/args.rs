@@ -289,7 +289,8 @@ pub struct OnTarget {
     /// Cycles on this processor: a name from cprof targets, or a model's .toml file
     #[arg(long, value_name = "NAME|FILE")]
     pub target: Option<String>,
-    /// Its method cache, as 4k/16, lru:4k/16@shared, ideal or none [default: the model's own]
+    /// Its method cache, as 4k/16, lru:4k/16@shared, ideal or none [default: the model's own, or, recorded for it with others, the
+    /// first of these]
     #[arg(long, value_name = "CACHE")]
     pub cache: Option<CacheSpec>,
     /// How.

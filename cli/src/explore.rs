@@ -15,7 +15,7 @@ use crate::table::Table;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cycles::{Metrics, Options, evaluate};
-use cprof_profile::names::{dotted, thousands};
+use cprof_profile::names::{dotted, few, thousands};
 use cprof_profile::target::{Accuracy, CycleEstimator, Model};
 use matrix::{Configuration, Matrix};
 use serde::Serialize;
@@ -47,6 +47,9 @@ struct Row {
     miss_rate: Option<f64>,
 }
 
+/// So many configurations are named in a note.
+const NAMED: usize = 4;
+
 /// Prints the table, and draws it.
 pub fn explore(args: &Explore) -> Result<()> {
     if let Some(plot) = &args.plot {
@@ -70,7 +73,7 @@ pub fn explore(args: &Explore) -> Result<()> {
     // Without a base of its own, the first is the others'.
     let base_time = measured[if base.is_some() { configurations.len() } else { 0 }].time;
     let rows: Vec<Row> = configurations.iter().zip(&measured).map(|(c, m)| row(c, m, view.totals.own, base_time)).collect();
-    let mut notes: BTreeSet<String> = measured.iter().flat_map(|m| m.notes.clone()).collect();
+    let mut notes = of_configurations(&all, &measured);
     notes.extend(cautions(&view));
     notes.extend(doubtful(&all, &measured));
     if all.iter().any(|c| c.is_recorded) {
@@ -121,6 +124,15 @@ struct Measured {
     notes: Vec<String>,
 }
 
+/// The evaluations' notes, each once, with the configurations that it is about.
+fn of_configurations(all: &[&Configuration], measured: &[Measured]) -> BTreeSet<String> {
+    let mut about: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (c, m) in all.iter().zip(measured) {
+        m.notes.iter().for_each(|note| about.entry(note).or_default().push(format!("{}, cache {}", c.target, c.cache)));
+    }
+    about.into_iter().map(|(note, named)| format!("{}: {note}", few(&named, NAMED))).collect()
+}
+
 /// Which processors' cycles are not as published for them, a note for each degree.
 fn doubtful(all: &[&Configuration], measured: &[Measured]) -> Vec<String> {
     let mut targets: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
@@ -138,10 +150,9 @@ fn measured(view: &View, chosen: &[bool], c: &Configuration, args: &Explore) -> 
     let options = Options { cache: Some(c.cache), without_upcalls: args.no_upcalls, without_exceptions: args.no_exceptions };
     let evaluation = evaluate(&view.profile, &view.measures, &view.natives, &model, &options)
         .with_context(|| format!("target {}, cache {}", c.target, c.cache))?;
-    let notes = evaluation.notes.iter().map(|note| format!("{}, cache {}: {note}", c.target, c.cache)).collect();
     let mut metrics = Metrics::default();
     (0..evaluation.nodes.len()).filter(|&node| chosen[node]).for_each(|node| metrics.add(&evaluation.nodes.get(node)));
-    Ok(Measured { time: time(&model, &metrics), metrics, accuracy: model.accuracy, notes })
+    Ok(Measured { time: time(&model, &metrics), metrics, accuracy: model.accuracy, notes: evaluation.notes })
 }
 
 /// Does something for each of some items, several at a time, and answers in their order: all results, or the first error.

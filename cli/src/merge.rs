@@ -68,9 +68,10 @@ fn twice(runs: &[Run]) -> Option<String> {
     let first = again.first()?;
     let snapshots = if snapshots { "; snapshots count from the start of the run" } else { "" };
     Some(format!(
-        "{} of the {} runs are there more than once, {} among them: their counts are, too{snapshots}",
+        "{} of the {} runs {} there more than once, {} among them: their counts are, too{snapshots}",
         again.len(),
         runs.len(),
+        if again.len() == 1 { "is" } else { "are" },
         first.file
     ))
 }

@@ -17,7 +17,7 @@ use cprof_compare::metric::find;
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::metrics::{Metric, Sheet, cycles};
 use cprof_profile::model::Profile;
-use cprof_profile::target::{self, ModelFile};
+use cprof_profile::target::{self, Library, Model, ModelFile};
 use std::collections::BTreeSet;
 use std::io;
 use std::process::ExitCode;
@@ -203,6 +203,7 @@ enum Wanted<'b> {
 }
 
 fn on_processor(view: &View, checked: &Profile, wanted: Wanted<'_>, args: &Check) -> Result<OnProcessor> {
+    // Without a name: the recording's.
     let (name, model, cache, how) = match wanted {
         Wanted::Named(processor) => {
             let (name, cache) = match processor.split_once(',') {
@@ -210,20 +211,27 @@ fn on_processor(view: &View, checked: &Profile, wanted: Wanted<'_>, args: &Check
                 None => (processor, None),
             };
             let (name, how) = settings(name.trim(), &args.how)?;
-            (name, model(name, &how.set)?, cache, how)
+            match recorded_as(name, checked, &how)? {
+                Some(model) => (None, model, cache, how),
+                None => (Some(name), model(name, &how.set)?, cache, how),
+            }
         }
-        Wanted::Recorded => {
-            let run = &checked.run;
-            (&*run.target, model_of_recording(run, &args.how.set)?, None, args.how.clone())
-        }
+        Wanted::Recorded => (None, model_of_recording(&checked.run, &args.how.set)?, None, args.how.clone()),
     };
     output::spares(&args.out, &model.paths)?;
-    let cache = cache.unwrap_or_else(|| chosen_cache(checked, name, &model));
+    let cache = cache.unwrap_or_else(|| chosen_cache(checked, name.unwrap_or(&checked.run.target), &model));
     let mut on = evaluated(view.counted(), &model, cache, &how)?;
-    if let Wanted::Recorded = wanted {
+    if name.is_none() {
         on.notes.extend(model_has_changed(&checked.run, |name| format!("a limit on cycles[{name}]")));
     }
     Ok(on)
+}
+
+/// The model that the checked profile was recorded with, where that is called so: a file's, which reports name without its folder.
+fn recorded_as(name: &str, checked: &Profile, how: &Evaluating) -> Result<Option<Model>> {
+    let run = &checked.run;
+    let may_be = !Library.is_named(name) && Library.is_file(&run.target) && Library.short_name(&run.target) == name;
+    may_be.then(|| model_of_recording(run, &how.set)).transpose()
 }
 
 /// `jop` of `jop rws=3 no-upcalls`, which is how metrics of a processor are called with another parameter and without that, and both

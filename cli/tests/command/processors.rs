@@ -138,7 +138,9 @@ fn a_model_of_ones_own_is_shown_as_it_was_recorded() {
     assert!(picture(&[]).2.contains(differ) && !picture(&["--target", named]).2.contains(differ));
     // A budget for cycles means those of the recording, unless it names the file.
     let budget = directory.join("budget.toml");
-    let limits = format!("[[budget]]\nmethod = \"*\"\nlimits = [\"cycles == {kept}\", \"cycles[{named}] == {slower}\"]\n");
+    let limits = format!(
+        "[[budget]]\nmethod = \"*\"\nlimits = [\"cycles == {kept}\", \"cycles[mine,4k/16] == {kept}\", \"cycles[{named}] == {slower}\"]\n"
+    );
     std::fs::write(&budget, limits).unwrap();
     let (success, out, err) = cprof(&["check", one.path(), "--budget", budget.to_str().unwrap()]);
     assert!(success && out.contains("has changed"), "{out}{err}");

@@ -134,12 +134,19 @@ fn outcome(
     }
     if !extent.of.contains(&true) {
         let is_gap = by_chance.is_some();
-        let reason = by_chance.unwrap_or_else(|| format!("the profile has no call of {}", budget.method));
+        let list = &profile.sheet.symbols.list;
+        // Of a part of a profile, what ran elsewhere is not said to be called otherwise.
+        let ran = list.iter().any(|s| budget.pattern.matches_method(&s.class, &s.method, &s.descriptor));
+        let reason = match by_chance {
+            Some(reason) if !list.is_empty() => reason,
+            _ if ran => format!("this part of the profile has no call of {}, the rest has", budget.method),
+            _ => format!("the profile has no call of {}", budget.method),
+        };
         return match budget.optional {
             true => Outcome::Skipped(reason),
-            false if is_gap => Outcome::Wrong(reason),
+            false if is_gap || ran => Outcome::Wrong(reason),
             false => {
-                let similar = similar(&profile.sheet.symbols.list, &budget.method, Kinds::Methods);
+                let similar = similar(list, &budget.method, Kinds::Methods);
                 Outcome::Wrong(format!("{reason}; {similar}. optional = true allows it to be missing"))
             }
         };

@@ -219,10 +219,14 @@ pub fn evaluate_into(
         ));
     }
     if !callers_known {
-        notes.push(
-            "contexts were bounded or folded, so that callers are not always known: calls are charged where their instructions were executed, calls by the JVM are left out, misses are charged by the callers that were recorded; what a miss on return loads is taken to be as large as that caller, which may be far off"
-                .to_owned(),
-        );
+        let loaded = if profile.run.folded {
+            "that caller, or, where contexts were folded for want of room, the method that returned"
+        } else {
+            "that caller"
+        };
+        notes.push(format!(
+            "contexts were bounded or folded, so that callers are not always known: calls are charged where their instructions were executed, calls by the JVM are left out, misses are charged by the callers that were recorded; what a miss on return loads is taken to be as large as {loaded}, which may be far off"
+        ));
         if !not_told.natives.is_empty() {
             notes.push(
                 "calls of native methods that are not told because Java methods may stand in for them are charged as if Java methods had been called"
