@@ -207,7 +207,11 @@ class Page {
       panel.append(element('h3', '', title), ul);
     };
     list('To be known', meta.notes);
-    list(`Not covered: ${thousands(meta.gaps.length)}`, meta.gaps.map(([what, reason]) => `${what}: ${reason}`));
+    // What is told several times in the same words, as of hidden classes of one name, is one line.
+    const times = new Map();
+    for (const [what, reason] of meta.gaps) times.set(`${what}: ${reason}`, (times.get(`${what}: ${reason}`) ?? 0) + 1);
+    const lines = [...times].map(([text, often]) => (often > 1 ? `${text} (${thousands(often)} times)` : text));
+    list(`Not covered: ${thousands(meta.gaps.length)}`, lines);
     panel.append(element('p', 'dim', `Made by cprof ${meta.version}. All numbers are exact counts, or computed from them.`));
   }
 }
