@@ -1,4 +1,5 @@
-//! How much memory the process can have: the machine's, or less where a container's group of processes has a limit (cgroups(7)).
+//! How much memory the process can have: the machine's, or less where a container's group of processes has a limit (cgroups(7)), or
+//! the process its addresses (`ulimit -v`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,20 @@ pub fn memory() -> u64 {
     let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     let machine = u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0);
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    limit(&groups, Path::new("/sys/fs/cgroup")).map_or(machine, |limit| limit.min(machine))
+    let group = limit(&groups, Path::new("/sys/fs/cgroup")).unwrap_or(machine);
+    machine.min(group).min(addresses())
+}
+
+/// What a limit of addresses leaves when the JVM has taken what it sets aside without using it: for classes, for code, for its
+/// libraries; and half of the rest for its heap.
+fn addresses() -> u64 {
+    const SET_ASIDE: u64 = 5 << 29;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: getrlimit writes the structure.
+    match unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } {
+        0 if limit.rlim_cur != libc::RLIM_INFINITY => limit.rlim_cur.saturating_sub(SET_ASIDE) / 2,
+        _ => u64::MAX,
+    }
 }
 
 /// The least limit of the groups that `/proc/self/cgroup` names, and of those they are in, below where they are mounted. In a

@@ -146,8 +146,11 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_stacks0(
         faults::pass("stacks");
         stack_sizes::bind(jni, thread, on, all).then_some(())
     });
-    if bound.is_none() && on {
-        message("threads that name the size of their stacks get no larger ones in this JVM: their recursion may overflow");
+    if bound.is_none() {
+        message(match on {
+            true => "threads that the program starts get no larger stacks in this JVM: their recursion may overflow",
+            false => "threads that the program starts get larger stacks in this JVM until it ends",
+        });
     }
 }
 

@@ -19,6 +19,8 @@ const SIZE: (&CStr, &CStr) = (c"stackSize", c"J");
 const HOLDER: (&CStr, &CStr, &CStr) = (c"java/lang/Thread$FieldHolder", c"holder", c"Ljava/lang/Thread$FieldHolder;");
 /// So many times as large.
 const BY: i64 = 4;
+/// Who asks for less gets what HotSpot needs by itself, which is less than this (os_posix.cpp, `_java_thread_min_stack_allowed`).
+const LEAST: i64 = 256 << 10;
 /// So many bytes a stack gets more at most: what is larger was chosen for more than its depth, and addresses are not endless.
 const MOST_MORE: i64 = 1 << 30;
 
@@ -73,10 +75,8 @@ impl Fields {
 
 /// The bytes that a stack gets whose thread names so many.
 fn larger(size: i64) -> i64 {
-    match size {
-        ..=0 => size,
-        _ => size.saturating_mul(BY).min(size.saturating_add(MOST_MORE)),
-    }
+    let size = size.max(LEAST);
+    size.saturating_mul(BY).min(size.saturating_add(MOST_MORE))
 }
 
 unsafe extern "C" fn start0(env: *mut JNIEnv, thread: jobject) {
@@ -91,8 +91,8 @@ unsafe extern "C" fn start0(env: *mut JNIEnv, thread: jobject) {
     let object = fields.holder.map_or(Some(thread), |holder| jni.object_field(thread, holder));
     let Some(object) = object else { return start() };
     let named = jni.long_field(object, fields.size);
-    let wanted = if named == 0 { DEFAULT.load(Ordering::Relaxed) } else { larger(named) };
-    if wanted == named {
+    let wanted = if named > 0 { larger(named) } else { DEFAULT.load(Ordering::Relaxed) };
+    if wanted == 0 {
         return start();
     }
     jni.set_long_field(object, fields.size, wanted);
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn stacks_grow_within_reason() {
-        let sizes = [i64::MIN, -1, 0, 1, 128 << 10, 256 << 20, 1 << 30, i64::MAX];
-        let expected = [i64::MIN, -1, 0, 4, 512 << 10, 1 << 30, 2 << 30, i64::MAX];
+        let sizes = [1, 128 << 10, 1 << 20, 256 << 20, 1 << 30, i64::MAX];
+        let expected = [1 << 20, 1 << 20, 4 << 20, 1 << 30, 2 << 30, i64::MAX];
         assert_eq!(sizes.map(larger), expected);
     }
 }

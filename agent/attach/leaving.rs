@@ -24,7 +24,9 @@ pub(super) fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<()
         jni.ask_static(runtime, c"detach", c"()V", std::ptr::null_mut()).ok_or_else(String::new)
     });
     if unbound.is_err() {
-        message("the native methods that hidden classes pass stay bound to cprof, which changes nothing there any more");
+        message(
+            "native methods of the JDK stay bound to cprof: threads that the program starts may have larger stacks, and nothing else changes there",
+        );
     }
     attached.switched.restore();
     // A class that a hook is weaving now is not known as woven yet.

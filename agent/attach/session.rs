@@ -184,7 +184,10 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         let policy = Policy::new(&options, feature, came, blackholes::of(vm));
         let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, policy, Some(sight));
         // The last thing that can fail: nobody would switch them back.
-        let switched = flags::switch(vm, feature)?;
+        let switched = flags::switch(vm, feature).inspect_err(|_| {
+            // Its native methods would stay bound. Where that fails, too, the program goes on all the same.
+            let _ = jni.ask_static(runtime, c"detach", c"()V", std::ptr::null_mut());
+        })?;
         Ok(Arc::new(Agent {
             caches: Caches::new(arena.clone(), &options.caches),
             contexts,

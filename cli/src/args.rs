@@ -145,7 +145,7 @@ pub struct Counting {
     /// How exactly bytecodes are counted where exceptions are thrown
     #[arg(long, value_name = "LEVEL", value_enum)]
     pub bba: Option<Bba>,
-    /// Most contexts to keep; further ones are folded, their counts stay exact in total
+    /// Most contexts to keep apart; of further ones there is one for each method, and their counts stay exact in total
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_nodes: Option<u32>,
     /// Most memory for contexts, as 512m or 2g

@@ -15,7 +15,7 @@ use crate::table::Table;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cycles::{Metrics, Options, evaluate};
-use cprof_profile::names::{dotted, few, thousands};
+use cprof_profile::names::{dotted, thousands};
 use cprof_profile::target::{Accuracy, CycleEstimator, Model};
 use matrix::{Configuration, Matrix};
 use serde::Serialize;
@@ -53,7 +53,7 @@ const NAMED: usize = 4;
 /// Prints the table, and draws it.
 pub fn explore(args: &Explore) -> Result<()> {
     if let Some(plot) = &args.plot {
-        if plot == Path::new("-") {
+        if output::is_standard(plot) {
             bail!(Usage("the table goes to standard output; name a file for the plot, as --plot design.svg".to_owned()));
         }
         output::spares(plot, [&args.part.file].into_iter().chain(&args.matrix))?;
@@ -128,9 +128,20 @@ struct Measured {
 fn of_configurations(all: &[&Configuration], measured: &[Measured]) -> BTreeSet<String> {
     let mut about: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (c, m) in all.iter().zip(measured) {
-        m.notes.iter().for_each(|note| about.entry(note).or_default().push(format!("{}, cache {}", c.target, c.cache)));
+        for note in &m.notes {
+            let named = about.entry(note).or_default();
+            // The base may be one of the others.
+            if !named.contains(&c.name()) {
+                named.push(c.name());
+            }
+        }
     }
-    about.into_iter().map(|(note, named)| format!("{}: {note}", few(&named, NAMED))).collect()
+    let line = |(note, named): (&str, Vec<String>)| {
+        let more = named.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        format!("{}{more}: {note}", named[..named.len().min(NAMED)].join("; "))
+    };
+    about.into_iter().map(line).collect()
 }
 
 /// Which processors' cycles are not as published for them, a note for each degree.

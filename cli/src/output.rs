@@ -7,10 +7,11 @@ use cprof_profile::file::{self, same, way_out};
 use cprof_profile::model::Profile;
 use cprof_profile::names::argument;
 use rustix::fs::{AtFlags, CWD, OFlags, linkat};
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::fmt;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Cursor, IsTerminal, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -27,7 +28,6 @@ const PERMISSIONS: u32 = 0o777;
 /// Links are followed so often, as Linux does.
 const MOST_LINKS: usize = 40;
 const STANDARD_OUTPUT: u32 = 1;
-const STANDARD_ERROR: u32 = 2;
 
 /// An output that is being written; without [`Output::finish`] a file stays as it was.
 pub enum Output {
@@ -112,7 +112,7 @@ fn to_be_made(path: &Path) -> PathBuf {
 
 /// Which of this process's own descriptors a path names, as /dev/stdout does.
 fn descriptor(path: &Path) -> Option<u32> {
-    let own = Path::new("/proc").join(std::process::id().to_string()).join("fd");
+    let own = Path::new("/proc/self/fd").canonicalize().ok()?;
     let mut at = path.to_owned();
     for _ in 0..MOST_LINKS {
         if folder(&at).canonicalize().is_ok_and(|folder| folder == own) {
@@ -121,6 +121,13 @@ fn descriptor(path: &Path) -> Option<u32> {
         at = folder(&at).join(at.read_link().ok()?);
     }
     None
+}
+
+/// A descriptor of this process's own as a file: who opened it writes on where this ends.
+fn copy_of(number: u32) -> io::Result<File> {
+    let own = pidfd_open(getpid(), PidfdFlags::empty())?;
+    let number = i32::try_from(number).map_err(io::Error::other)?;
+    Ok(pidfd_getfd(own, number, PidfdGetfdFlags::empty())?.into())
 }
 
 /// Whether a path names standard output.
@@ -267,11 +274,8 @@ impl Output {
         }
         let target = written(path);
         let within = |file| Ok(Output::Within(BufWriter::with_capacity(BUFFER, file), path.to_owned()));
-        match descriptor(path) {
-            // Who opened it writes on where this ends.
-            Some(STANDARD_ERROR) => return within(io::stderr().as_fd().try_clone_to_owned().with_context(cannot)?.into()),
-            Some(_) if target.is_file() => return within(File::options().append(true).open(&target).with_context(cannot)?),
-            _ => {}
+        if let Some(number) = descriptor(path) {
+            return within(copy_of(number).with_context(cannot)?);
         }
         if target.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
             return within(File::options().write(true).open(&target).with_context(cannot)?);

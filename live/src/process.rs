@@ -42,6 +42,14 @@ fn group_of(status: &str) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
+/// Whether a user of the reader's is in a map of ids: lines `inside outside count`.
+fn is_mapped(map: &str, user: u32) -> bool {
+    map.lines().any(|line| {
+        let numbers: Vec<u32> = line.split_whitespace().map_while(|number| number.parse().ok()).collect();
+        matches!(numbers[..], [_, outside, count] if user.checked_sub(outside).is_some_and(|at| at < count))
+    })
+}
+
 impl Process {
     /// Looks a process up.
     ///
@@ -87,6 +95,19 @@ impl Process {
     /// Whether it has a handler for a signal, so that the signal does not end it.
     pub fn handles(&self, signal: u32) -> bool {
         signal >= 1 && self.handled_signals >> (signal - 1) & 1 == 1
+    }
+
+    /// Whether a user is somebody where it runs: in user namespaces (user_namespaces(7)) some are not, root included.
+    pub fn knows_user(&self, user: u32) -> bool {
+        let of = |process: &str, what: &str| Path::new("/proc").join(process).join(what);
+        let pid = self.pid.to_string();
+        let namespace = |process: &str| fs::read_link(of(process, "ns/user")).ok();
+        // In one's own, the map is that of the namespace above.
+        if namespace(&pid) == namespace("self") {
+            return true;
+        }
+        let Ok(map) = fs::read_to_string(of(&pid, "uid_map")) else { return true };
+        is_mapped(&map, user)
     }
 
     /// A path of the process's file system as seen from here: containers have others.
@@ -217,6 +238,18 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
     use std::process::{Command, Stdio};
     use std::time::{SystemTime, UNIX_EPOCH};
+
+    #[test]
+    fn users_are_known_where_they_are_mapped() {
+        assert!(is_mapped("         0          0 4294967295\n", 0) && is_mapped("0 0 4294967295\n", 4_294_967_294));
+        let rootless = "0 1234 1\n1 100000 65536\n";
+        assert_eq!(
+            [0, 1233, 1234, 1235, 100_000, 165_535, 165_536].map(|user| is_mapped(rootless, user)),
+            [false, false, true, false, true, true, false]
+        );
+        assert!(!is_mapped("", 0) && !is_mapped("0 x 1\n", 0));
+        assert!(Process::find(std::process::id()).unwrap().knows_user(own_user()));
+    }
 
     #[test]
     fn a_process_that_nobody_has_waited_for_is_over() {

@@ -255,7 +255,7 @@ impl Target {
         let Some(room) = metaspace.rooms.iter().find(|room| needed(room.kind) > room.left()) else { return Ok(()) };
         let way = if some { "" } else { ", or have fewer classes woven with --include, which takes less than half of that" };
         bail!(
-            "JVM {} has {} of metaspace left ({} with {}={}), and to weave its {} classes and change them back takes some {}: \
+            "JVM {} has {} of metaspace left ({} of {}={} are used), and to weave its {} classes and change them back takes some {}: \
              the program would have none. Start it with more{}",
             self.jvm.process.pid,
             size(room.left()),

@@ -20,7 +20,8 @@ pub fn recover(args: &Recover) -> Result<()> {
     let profile = take::read(&recording)?.profile(Taken::Killed)?;
     let out = out_path(&args.out, &profile.run);
     // Before anything takes the place of what may be a good profile.
-    let kept = || format!("{} was not written", out.display());
+    let kept =
+        || if output::is_standard(&out) { "nothing was written".into() } else { format!("{} was not written", out.display()) };
     let found = integrity::check(&profile)
         .with_context(|| format!("what is in {} cannot be evaluated; {}", recording.path().display(), kept()))?;
     warn(&profile.warnings);

@@ -177,8 +177,8 @@ struct Row<'a> {
     processor: Option<Columns>,
 }
 
-/// Calls `each` with every context that is kept and large enough, depth first, callees in order of name unless another is asked for: the same run
-/// gives the same rows.
+/// Calls `each` with every context that is kept and large enough, depth first, callees in order of name unless another is asked for:
+/// the same run gives the same rows.
 fn each_row(view: &View, args: &Report, mut each: impl FnMut(Row) -> io::Result<()>) -> Result<()> {
     let lines = lines(view)?;
     let kept = kept(view, args);

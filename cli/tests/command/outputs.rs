@@ -321,8 +321,14 @@ fn what_was_opened_by_the_shell_is_written_on() {
         assert_eq!(log.replace("\r\n", "\n"), format!("old\nbefore\n{csv}after\n"), "{out}");
     }
     for (out, number) in [("/dev/stderr", 2), ("/dev/fd/3", 3)] {
-        let (code, _, log) = sh(&format!("echo old > log; cprof export a.cprof --format csv -o {out} {number}>> log"));
-        assert_eq!((code, log.replace("\r\n", "\n")), (Some(0), format!("old\n{csv}")), "{out}");
+        for (opened, old) in [(">", ""), (">>", "old\n")] {
+            let command = format!("cprof export a.cprof --format csv -o {out}");
+            let (code, _, log) = sh(&format!(
+                "echo old > log; {{ echo before >&{number}; {command}; echo after >&{number}; }} {number}{opened} log"
+            ));
+            let expected = format!("{old}before\n{csv}after\n");
+            assert_eq!((code, log.replace("\r\n", "\n")), (Some(0), expected), "{out} {opened}");
+        }
     }
 }
 
@@ -380,7 +386,7 @@ fn profiles_in_which_nothing_was_counted_are_told() {
     for line in COMMANDS.into_iter().filter(shows).chain(["export a.cprof --format parquet -o tables"]) {
         told(line, "");
         told(&line.replace("a.cprof", "empty.cprof"), "cprof: empty.cprof: nothing was counted in it\n");
-        let says = "cprof: roots.cprof: nothing was counted in it: there were no calls of a.B.c, d.E.f\n";
+        let says = "cprof: roots.cprof: nothing was counted in it: no call of a.B.c, d.E.f was\n";
         told(&line.replace("a.cprof", "roots.cprof"), says);
         if line.contains("--coverage") {
             continue; // of all of the profile

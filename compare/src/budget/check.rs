@@ -135,11 +135,11 @@ fn outcome(
     if !extent.of.contains(&true) {
         let is_gap = by_chance.is_some();
         let list = &profile.sheet.symbols.list;
-        // Of a part of a profile, what ran elsewhere is not said to be called otherwise.
-        let ran = list.iter().any(|s| budget.pattern.matches_method(&s.class, &s.method, &s.descriptor));
+        // Of a part of a profile, what ran elsewhere is not said to be called otherwise. A native method need not have been called.
+        let ran = list.iter().any(|s| !s.native && budget.pattern.matches_method(&s.class, &s.method, &s.descriptor));
         let reason = match by_chance {
             Some(reason) if !list.is_empty() => reason,
-            _ if ran => format!("this part of the profile has no call of {}, the rest has", budget.method),
+            _ if ran => format!("there is no call of {} in this part of the profile", budget.method),
             _ => format!("the profile has no call of {}", budget.method),
         };
         return match budget.optional {

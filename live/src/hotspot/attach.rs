@@ -49,6 +49,16 @@ pub enum AttachError {
         /// Whose it is.
         owner: u32,
     },
+    /// It would take this user for nobody.
+    #[error(
+        "JVM {pid} runs where this command's user is nobody (a user namespace, as of rootless containers); run cprof as {owner}, or inside"
+    )]
+    Nobody {
+        /// The process.
+        pid: u32,
+        /// Whose it is.
+        owner: String,
+    },
     /// It was told not to listen.
     #[error(
         "JVM {pid} was started with -XX:+DisableAttachMechanism, so no agent can be attached; start it without, or with -agentpath"
@@ -189,6 +199,10 @@ pub fn check(jvm: &Jvm, library: &str, options: &str) -> Result<(), AttachError>
     let (pid, own) = (process.pid, own_user());
     if own != 0 && own != process.user {
         return Err(AttachError::OtherUser { pid, owner: process.user });
+    }
+    // It would heed no file of his, print all stacks instead, and hang up on him.
+    if !process.knows_user(own) {
+        return Err(AttachError::Nobody { pid, owner: user_name(process.user) });
     }
     let disabled = || {
         let variables = OPTIONS.iter().filter_map(|name| process.variable(name));

@@ -7,6 +7,7 @@ use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, Uid, chownat, flock, fstat, mkdirat, open, openat, unlinkat,
 };
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -136,14 +137,17 @@ pub fn sweep(tmp: &Path) -> io::Result<Vec<PathBuf>> {
         let entry = entry?;
         let name = entry.file_name();
         let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok());
-        let may_be_written_in = |age: SystemTime| age.elapsed().is_ok_and(|age| age < ANSWERING);
-        let is_left = |m: Metadata| m.is_dir() && m.uid() == own_user() && !m.modified().is_ok_and(may_be_written_in);
+        let is_old = |at: SystemTime| at.elapsed().is_ok_and(|age| age > ANSWERING);
+        let is_left = |m: Metadata| m.is_dir() && m.uid() == own_user() && m.modified().is_ok_and(is_old);
         let is_own = || entry.metadata().is_ok_and(is_left);
         let directory = entry.path();
         if !maker.is_some_and(|maker| is_own() && Process::find(maker).is_err() && !is_held(&directory)) {
             continue;
         }
-        let _ = fs::remove_file(directory.join(REPLY));
+        let is_profile = |name: &OsStr| name == PROFILE;
+        for file in fs::read_dir(&directory).into_iter().flatten().flatten().filter(|file| !is_profile(&file.file_name())) {
+            let _ = fs::remove_file(file.path());
+        }
         // Fails where a profile is.
         if fs::remove_dir(&directory).is_ok() {
             removed.push(directory);
@@ -202,6 +206,7 @@ mod tests {
             fs::write(directory.join(REPLY), "").unwrap();
         }
         fs::write(kept.join(PROFILE), "x").unwrap();
+        fs::write(left.join(format!(".{PROFILE}.1-0")), "half").unwrap();
         // The agent may still write what the command was to take.
         assert!(sweep(&tmp).unwrap().is_empty() && left.join(REPLY).exists());
         let long_ago = SystemTime::now() - 2 * ANSWERING;

@@ -32,6 +32,8 @@ impl Places {
         if *bits == 0 {
             self.first[word] = node;
         } else if word != self.last || *bits >> bit != 0 {
+            // Nor are those behind it in that word, which are no longer one more.
+            self.last = usize::MAX;
             return;
         }
         *bits |= 1 << bit;
@@ -117,10 +119,10 @@ mod tests {
     fn a_word_is_one_chunks() {
         let mut places = Places::new(abi::CHUNK_ALIGN);
         // The second and the last begin, damaged, in the word of another chunk: before its nodes, and behind them after others.
-        for (node, reference) in [10, 11, 5, 70, 20].into_iter().enumerate() {
+        for (node, reference) in [10, 11, 5, 15, 70, 20].into_iter().enumerate() {
             places.insert(reference, node as u32);
         }
-        assert_eq!([10, 11, 5, 70, 20].map(|r| places.get(r)), [Some(0), Some(1), None, Some(3), None]);
-        assert_eq!(places.references(5), [10, 11, 0, 70, 0]);
+        assert_eq!([10, 11, 5, 15, 70, 20].map(|r| places.get(r)), [Some(0), Some(1), None, None, Some(4), None]);
+        assert_eq!(places.references(6), [10, 11, 0, 0, 70, 0]);
     }
 }

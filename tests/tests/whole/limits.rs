@@ -35,6 +35,23 @@ fn what_ran_outside_the_roots_stays_outside_when_there_is_no_room() {
     }
 }
 
+/// The JVM sets aside addresses of its own, and does not start where there are none left.
+#[test]
+fn a_limit_of_addresses_leaves_room_for_the_jvm() {
+    for bench in run::benches() {
+        for megabytes in [3000_u64, 8000] {
+            let out = build::fresh(&format!("limits-addresses-{}", bench.jdk.feature)).join("it.cprof");
+            let mut limited = Command::new("prlimit");
+            limited.arg(format!("--as={}", megabytes << 20));
+            let mut java = bench.program(&["-Xmx64m"]);
+            java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display())).arg("Recursion");
+            let ending = run::end(run::under(limited, &java));
+            assert_eq!((ending.code, ending.stderr.as_str()), (0, ""), "JDK {}, {megabytes} MB", bench.jdk.feature);
+            assert!(!Report::read(&out).tree.is_empty());
+        }
+    }
+}
+
 /// Pairs of methods in [`bushy`].
 const PAIRS: u64 = 400;
 /// How deep they call each other.

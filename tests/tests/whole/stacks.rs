@@ -4,8 +4,8 @@ use cprof_tests::attach::Running;
 use cprof_tests::build;
 use cprof_tests::run;
 
-/// None is named, and some bytes.
-const SIZES: [u32; 2] = [0, 8_000_000];
+/// None is named; fewer bytes than HotSpot needs by itself; many.
+const SIZES: [u32; 3] = [0, 1, 8_000_000];
 
 #[test]
 fn recursion_that_fits_alone_fits_with_cprof() {
@@ -40,7 +40,7 @@ fn recursion_that_fits_alone_fits_with_cprof() {
         assert_eq!(left.get("error"), None, "{left:?}");
         for (size, depth) in SIZES.into_iter().zip(depths) {
             let now = deepest(&mut alone, size);
-            assert!(now.abs_diff(depth) < depth / 100, "JDK {}: {now} frames, {depth} before", bench.jdk.feature);
+            assert!(now.abs_diff(depth) <= depth / 50, "JDK {}: {now} frames, {depth} before", bench.jdk.feature);
         }
         alone.end();
     });

@@ -5,11 +5,11 @@ use cprof_tests::live::{Workers, cprof, recording};
 use cprof_tests::run::Ending;
 use cprof_tests::{OrFail, build, is_without, live, run};
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// The user "nobody", of whom every Linux has one.
 const NOBODY: u32 = 65534;
@@ -74,20 +74,43 @@ fn root_attaches_to_other_users_jvms_and_nobody_to_roots() {
     }
 }
 
+/// A JVM of nobody's that runs, and the rest of its output; behind `setpriv` or what else is to run it.
+fn spinning(how: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let bench = run::benches().pop().expect("a JDK");
+    let java = bench.jdk.command("java");
+    let mut program = nobody();
+    program.args(how).arg(java.get_program()).args(["-cp", &bench.built.class_path, "Spins"]).current_dir("/tmp");
+    let mut program = program.stdout(Stdio::piped()).spawn().or_fail(format_args!("starting {program:?}"));
+    let mut output = BufReader::new(program.stdout.take().expect("it is piped"));
+    output.read_line(&mut String::new()).or_fail("its first line");
+    (program, output)
+}
+
+/// It would print all its stacks, as for anybody whom it does not know.
+#[test]
+fn root_is_told_that_he_is_nobody_where_a_jvm_runs() {
+    if is_without("root") || is_without("namespaces") {
+        return;
+    }
+    let (mut program, mut output) = spinning(&["unshare", "--user", "--map-root-user"]);
+    let pid = program.id().to_string();
+    let out = build::fresh("users-nobody").join("it.cprof");
+    let refused = cprof(&["attach", &pid, "-o", text(&out)]);
+    program.kill().expect("it is a child");
+    program.wait().expect("it is a child");
+    assert!(refused.code == 1 && refused.stderr.contains("runs where this command's user is nobody"), "{refused:?}");
+    let mut said = String::new();
+    output.read_to_string(&mut said).or_fail("the rest of its output");
+    assert!(!said.contains("Full thread dump") && !attach::trigger(program.id()).exists(), "{said}");
+}
+
 /// The kernel lets nobody but root look into a process that may do more than oneself.
 #[test]
 fn a_jvm_with_capabilities_is_not_taken_for_another_users_or_for_none() {
     if is_without("root") || is_without("capabilities") {
         return;
     }
-    let bench = run::benches().pop().expect("a JDK");
-    let java = bench.jdk.command("java");
-    let mut program = nobody();
-    program.args(["--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service"]);
-    program.arg(java.get_program()).args(["-cp", &bench.built.class_path, "Spins"]).current_dir("/tmp");
-    let mut program = program.stdout(Stdio::piped()).spawn().or_fail(format_args!("starting {program:?}"));
-    let mut ready = String::new();
-    BufReader::new(program.stdout.take().expect("it is piped")).read_line(&mut ready).or_fail("its first line");
+    let (mut program, _) = spinning(&["--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service"]);
     let pid = program.id().to_string();
     let refused = ["attach", "snapshot", "top"].map(|command| cprof_as_nobody(&[command, &pid]));
     let out = build::fresh("users-capabilities").join("it.cprof");
