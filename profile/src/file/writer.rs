@@ -30,6 +30,7 @@ pub fn write(path: &Path, profile: &Profile) -> Result<u64, WriteError> {
     if let Some(stream) = stream(path).map_err(fail)? {
         return write_within(stream, profile).map_err(fail);
     }
+    may_replace(path).map_err(fail)?;
     let (temporary, file) = temporary(path).map_err(fail)?;
     let written = (|| {
         let file = beyond_standard_streams(file)?;
@@ -43,6 +44,15 @@ pub fn write(path: &Path, profile: &Profile) -> Result<u64, WriteError> {
         let _ = fs::remove_file(&temporary);
         fail(e)
     })
+}
+
+/// That a file, if there is one, may be written: who protected it does not want another in its place either. (A link is replaced,
+/// whatever it leads to.)
+fn may_replace(path: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Err(e),
+        _ => Ok(()),
+    }
 }
 
 /// The device or pipe that a path leads to, open; `None`: it leads to none. Links to files are replaced, not followed, since agents

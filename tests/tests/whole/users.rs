@@ -74,6 +74,33 @@ fn root_attaches_to_other_users_jvms_and_nobody_to_roots() {
     }
 }
 
+#[test]
+fn a_protected_file_stays_and_the_profile_goes_elsewhere() {
+    if is_without("root") {
+        return;
+    }
+    for bench in run::benches() {
+        let directory = Trick(PathBuf::from(format!("/tmp/cprof-users-protected-{}", bench.jdk.feature)));
+        fs::create_dir_all(&directory.0).or_fail(directory.0.display());
+        let (kept, elsewhere) = (directory.0.join("in/it.cprof"), directory.0.join("it.cprof"));
+        fs::create_dir_all(directory.0.join("in")).or_fail(kept.display());
+        fs::write(&kept, "kept").or_fail(kept.display());
+        fs::set_permissions(&kept, Permissions::from_mode(0o444)).or_fail(kept.display());
+        for owned in [directory.0.clone(), directory.0.join("in"), kept.clone()] {
+            chown(&owned, Some(NOBODY), Some(NOBODY)).or_fail(owned.display());
+        }
+        let java = bench.jdk.command("java");
+        let mut program = nobody();
+        program.arg(java.get_program()).arg(format!("-agentpath:{}=out={}", build::agent().display(), kept.display()));
+        program.args(["-cp", &bench.built.class_path, "Recursion"]).current_dir(&directory.0);
+        let ending = run::end(program);
+        assert_eq!(ending.code, 0, "{ending:?}");
+        let said = "Permission denied (os error 13)";
+        assert!(ending.stderr.contains(said) && ending.stderr.contains("it was written to it.cprof instead"), "{ending:?}");
+        assert!(fs::read_to_string(&kept).is_ok_and(|text| text == "kept") && elsewhere.exists());
+    }
+}
+
 /// A JVM of nobody's that runs, and the rest of its output; behind `setpriv` or what else is to run it.
 fn spinning(how: &[&str]) -> (Child, BufReader<ChildStdout>) {
     let bench = run::benches().pop().expect("a JDK");
