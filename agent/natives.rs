@@ -73,6 +73,10 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(
             message("no snapshot: its file's name cannot be read");
             return None;
         };
+        if let Some(stream) = options::of_program(&path) {
+            message(&format!("no snapshot: {path} is {stream}, which is the program's; name a file"));
+            return None;
+        }
         let out = options::out_path(Path::new(&path), agent.pid, agent.started / 1000);
         match contained(|| agent.write_profile(jni, &out)) {
             Ok(_) => Some(JNI_TRUE),

@@ -164,7 +164,7 @@ impl Options {
 }
 
 /// Which of a program's own streams is meant by the name of a file.
-fn of_program(out: &str) -> Option<&'static str> {
+pub fn of_program(out: &str) -> Option<&'static str> {
     match out {
         "-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Some("standard output"),
         "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => Some("standard error"),

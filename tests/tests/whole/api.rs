@@ -152,9 +152,12 @@ fn a_snapshot_that_cannot_be_written_is_answered_false_and_explained() {
     for jdk in jdk::all() {
         let directory = build::fresh(&format!("api-unwritable-{}", jdk.feature));
         let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), directory.join("end.cprof").display());
-        let nowhere = directory.join("nowhere/snapshot.cprof");
-        let ending = steered(&jdk, &build::with_api(&jdk), &[agent], &nowhere);
-        assert_eq!((ending.stdout.as_str(), ending.code), ("100 false\n", 0), "{}", ending.stderr);
-        assert!(ending.stderr.contains("no snapshot") && ending.stderr.contains("nowhere"), "{}", ending.stderr);
+        for (out, why) in
+            [(directory.join("nowhere/snapshot.cprof"), "nowhere"), ("-".into(), "standard output, which is the program's")]
+        {
+            let ending = steered(&jdk, &build::with_api(&jdk), std::slice::from_ref(&agent), &out);
+            assert_eq!((ending.stdout.as_str(), ending.code), ("100 false\n", 0), "{}", ending.stderr);
+            assert!(ending.stderr.contains("no snapshot") && ending.stderr.contains(why), "{}", ending.stderr);
+        }
     }
 }
