@@ -6,7 +6,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use cprof_profile::file::{self, same, way_out};
 use cprof_profile::model::Profile;
 use cprof_profile::names::argument;
-use rustix::fs::{AtFlags, CWD, OFlags, linkat};
+use rustix::fs::{Access, AtFlags, CWD, OFlags, access, linkat};
+use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::fmt;
 use std::fs::{File, Permissions};
@@ -210,6 +211,12 @@ pub fn has_place(out: &Path, seen: impl Fn(&Path) -> PathBuf) -> Result<()> {
     }
     if seen(out).is_dir() || out.as_os_str().as_bytes().ends_with(b"/") {
         bail!(Usage(format!("{} is a directory; name a file with --out, as -o app.cprof", out.display())));
+    }
+    // A pipe or a device is written to, anything else is put there.
+    let is_put = !seen(out).metadata().is_ok_and(|found| !found.is_file());
+    let place = folder(out);
+    if is_put && matches!(access(seen(place), Access::WRITE_OK), Err(Errno::ACCESS | Errno::ROFS)) {
+        bail!("cannot write {}: {} may not be written to; name another file with --out", out.display(), place.display());
     }
     may_replace(&seen(out)).with_context(|| cannot(out))
 }

@@ -90,7 +90,8 @@ impl LineTable {
             if class.pool.utf8(name) == Ok(b"LineNumberTable") {
                 let rows = content.get(2..).unwrap_or_default().as_chunks::<4>().0;
                 let u2 = |row: &[u8; 4], at: usize| u16::from_be_bytes([row[at], row[at + 1]]);
-                table.rows.extend(rows.iter().map(|row| (u2(row, 0), map.line(u2(row, 2)))));
+                // What is on no line goes with what stands before it.
+                table.rows.extend(rows.iter().filter_map(|row| Some((u2(row, 0), map.line(u2(row, 2))?))));
             }
         }
         // Of several at one bytecode the last holds.

@@ -12,6 +12,22 @@ use std::collections::HashMap;
 pub struct SourceMap {
     /// Those of the default stratum before others: the first that has a line holds.
     ranges: Vec<Range>,
+    /// Lines of no source.
+    none: Vec<Range>,
+}
+
+/// Where Kotlin's compiler has what it added to a copy of its own, for its debugger (`kotlin/jvm/internal/FakeKt`).
+const FAKE: (&str, Option<&str>) = ("fake.kt", Some("kotlin/jvm/internal/FakeKt"));
+
+/// A file of a map.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// The class's own.
+    Own,
+    /// None.
+    None,
+    /// Another.
+    Other,
 }
 
 /// `INPUT#FILE,COUNT:OUTPUT,STEP`: COUNT lines of a source, from INPUT, that stand for STEP lines of the class each, from OUTPUT.
@@ -44,10 +60,10 @@ impl SourceMap {
         let Some(("SMAP", default)) = lines.next().zip(lines.nth(1)) else { return SourceMap::default() };
         let is_own =
             |name: &str, path: Option<&str>| name == source_file && path.is_none_or(|path| package(path) == package(class));
-        let (mut of_default, mut of_others) = (Vec::new(), Vec::new());
+        let (mut of_default, mut of_others, mut none) = (Vec::new(), Vec::new(), Vec::new());
         let mut stratum = "";
         let mut section = "";
-        let mut own: HashMap<&str, bool> = HashMap::new();
+        let mut files: HashMap<&str, Source> = HashMap::new();
         let mut file = "0";
         while let Some(line) = lines.next() {
             if let Some(begins) = line.strip_prefix('*') {
@@ -55,7 +71,7 @@ impl SourceMap {
                 match section {
                     "S" => {
                         stratum = begins[1..].trim();
-                        own.clear();
+                        files.clear();
                         file = "0";
                     }
                     // What follows is another map, of a source of this one's source.
@@ -68,23 +84,32 @@ impl SourceMap {
                     None => (line, None),
                 };
                 if let Some((id, name)) = line.split_once(' ') {
-                    own.insert(id, is_own(name, path));
+                    let source = match (name, path) {
+                        FAKE => Source::None,
+                        _ if is_own(name, path) => Source::Own,
+                        _ => Source::Other,
+                    };
+                    files.insert(id, source);
                 }
             } else if section == "L" {
                 let Some((range, of)) = range(line) else { continue };
                 file = of.unwrap_or(file);
-                if own.get(file) == Some(&true) {
-                    if stratum == default { &mut of_default } else { &mut of_others }.push(range);
+                match files.get(file) {
+                    Some(Source::Own) if stratum == default => of_default.push(range),
+                    Some(Source::Own) => of_others.push(range),
+                    Some(Source::None) => none.push(range),
+                    Some(Source::Other) | None => {}
                 }
             }
         }
         of_default.append(&mut of_others);
-        SourceMap { ranges: of_default }
+        SourceMap { ranges: of_default, none }
     }
 
-    /// The line of the source that a line of the class stands for: itself, where the map does not say.
-    pub fn line(&self, line: u16) -> u16 {
-        self.ranges.iter().find_map(|range| range.line(line)).unwrap_or(line)
+    /// The line of the source that a line of the class stands for: itself, where the map does not say. `None`: it stands for none.
+    pub fn line(&self, line: u16) -> Option<u16> {
+        let of = |ranges: &[Range]| ranges.iter().find_map(|range| range.line(line));
+        of(&self.ranges).or_else(|| of(&self.none).is_none().then_some(line))
     }
 }
 
@@ -128,7 +153,7 @@ mod tests {
 
     fn lines(text: &str, class: &str, file: &str, of: &[u16]) -> Vec<u16> {
         let map = SourceMap::parse(text, class, file);
-        of.iter().map(|&line| map.line(line)).collect()
+        of.iter().filter_map(|&line| map.line(line)).collect()
     }
 
     #[test]
@@ -138,6 +163,15 @@ mod tests {
         // Classes of a file share it.
         assert_eq!(lines(KOTLIN, "com/acme/Sums$1", "Sums.kt", &[29]), [11]);
         assert_eq!(lines(KOTLIN, "com/other/SumsKt", "Sums.kt", &[29]), [29]);
+    }
+
+    /// As Kotlin 1.9 and 2.2 write it for `repeat` and `let`.
+    #[test]
+    fn what_kotlin_adds_for_its_debugger_is_on_no_line() {
+        let map = "SMAP\nR.kt\nKotlin\n*S Kotlin\n*F\n+ 1 R.kt\nRKt\n+ 2 fake.kt\nkotlin/jvm/internal/FakeKt\n*L\n1#1,10:1\n1#2:11\n*E\n";
+        assert_eq!(lines(map, "RKt", "R.kt", &[3, 11, 4, 12]), [3, 4, 12]);
+        // A program may have such a file, too.
+        assert_eq!(lines(&map.replace("FakeKt", "MineKt"), "RKt", "R.kt", &[3, 11]), [3, 11]);
     }
 
     #[test]

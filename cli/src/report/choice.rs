@@ -5,7 +5,7 @@ use crate::style::printable;
 use anyhow::{Result, bail};
 use cprof_compare::similar::{Kinds, similar};
 use cprof_profile::model::Profile;
-use cprof_profile::names::{Pattern, argument, few, numbers_starred};
+use cprof_profile::names::{Pattern, argument, counted, few, numbers_starred};
 use cprof_profile::tree::Symbols;
 
 /// So many names are in a message.
@@ -34,14 +34,17 @@ pub fn choose_threads(name: &str, profile: &Profile, file: &str) -> Result<Vec<b
             few(labels, NAMED)
         )),
     };
-    match (chosen.contains(&true), shared) {
-        (true, None) => {}
-        (true, Some(shared)) => output::tell(format_args!("{file}: {shared}")),
-        (false, shared) => {
-            let shared = shared.map_or_else(String::new, |shared| format!("{shared}; "));
-            bail!("{file} has no thread whose name fits {name}; {shared}cprof report {} --threads lists them", argument(file))
-        }
+    // Of these, one name is known.
+    let of_others = |is_chosen| (0..labels.len()).filter(|&t| profile.threads[t].other_names && chosen[t] == is_chosen).count();
+    let trees = |trees: usize, what: &str| (trees > 0).then(|| format!("{} {what}", counted(trees as u64, "tree", "trees")));
+    let more = trees(of_others(false), "of threads of several names may be of some that fit, and are not chosen");
+    let less = trees(of_others(true), "that are chosen have what threads of other names counted, too");
+    let notes: Vec<String> = shared.into_iter().chain(more).chain(less).collect();
+    if !chosen.contains(&true) {
+        let notes: String = notes.iter().map(|note| format!("{note}; ")).collect();
+        bail!("{file} has no thread whose name fits {name}; {notes}cprof report {} --threads lists them", argument(file));
     }
+    notes.iter().for_each(|note| output::tell(format_args!("{file}: {note}")));
     Ok(chosen)
 }
 

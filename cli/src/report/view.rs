@@ -249,7 +249,7 @@ impl View {
         Some(match self.roots.is_some() || self.threads.contains(&false) {
             true => format!("{}: nothing was counted in this part of it", self.file),
             false if roots.is_empty() => format!("{}: nothing was counted in it", self.file),
-            false => format!("{}: nothing was counted in it: no call of {} was", self.file, roots.join(", ")),
+            false => format!("{}: nothing was counted in it: only calls of {} would have been", self.file, roots.join(", ")),
         })
     }
 

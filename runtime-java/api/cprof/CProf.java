@@ -30,7 +30,8 @@ public final class CProf {
      * The bytecodes that calls of a method have executed so far, with everything they called, in all threads. Exact; takes about
      * as long as a snapshot.
      *
-     * @param method as in the agent's {@code root=}: {@code com.acme.Codec.encode}, a descriptor may follow
+     * @param method as in the agent's {@code root=}: {@code com.acme.Codec.encode}, a descriptor may follow; what fits no method has
+     *     executed nothing
      * @return 0 when it was not called or is not counted; -1 without the agent; -2 when the counts could not be read, or contexts are
      *     folded so that they do not tell (the reason is then on the standard error stream, or in the profile's warnings)
      */
