@@ -416,7 +416,7 @@ impl Drop for Arena {
     }
 }
 
-/// A quarter of the memory that the process can have, at most 8 GB.
+/// A quarter of the memory that the process can have, at least 64 MB and at most 8 GB.
 fn default_memory() -> u64 {
     (cgroup::memory() / 4).clamp(64 << 20, 8 << 30)
 }

@@ -47,17 +47,19 @@ unsafe impl Sync for Fields {}
 ///
 /// Called from Java code of the boot loader, as [`attach::natives::bind`](crate::attach::natives::bind) is.
 pub fn bind(jni: Jni, thread: jclass, ours: bool, all: bool) -> bool {
+    if !ours {
+        // Where nothing was put there is nothing to be taken away.
+        let original = ORIGINAL.load(Ordering::Acquire);
+        return original.is_null() || jni.bind_native(thread, START.0, START.1, original);
+    }
     let Some(vm) = jni.vm() else { return false };
     let Some(original) = Library::of(vm).and_then(|library| library.function(SYMBOL)) else { return false };
-    ORIGINAL.store(original, Ordering::Release);
     if FIELDS.get().is_none() {
         let Some(fields) = Fields::find(jni, thread) else { return false };
         // Another has found the same.
         let _ = FIELDS.set(fields);
     }
-    if !ours {
-        return jni.bind_native(thread, START.0, START.1, original);
-    }
+    ORIGINAL.store(original, Ordering::Release);
     DEFAULT.store(flags::stack_size(vm, !all).map_or(0, larger), Ordering::Relaxed);
     jni.bind_native(thread, START.0, START.1, start0 as Start0 as *mut c_void)
 }

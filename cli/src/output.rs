@@ -8,11 +8,10 @@ use cprof_profile::model::Profile;
 use cprof_profile::names::argument;
 use rustix::fs::{Access, AtFlags, CWD, OFlags, access, linkat};
 use rustix::io::Errno;
-use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::fmt;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Cursor, IsTerminal, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -126,9 +125,10 @@ fn descriptor(path: &Path) -> Option<u32> {
 
 /// A descriptor of this process's own as a file: who opened it writes on where this ends.
 fn copy_of(number: u32) -> io::Result<File> {
-    let own = pidfd_open(getpid(), PidfdFlags::empty())?;
-    let number = i32::try_from(number).map_err(io::Error::other)?;
-    Ok(pidfd_getfd(own, number, PidfdGetfdFlags::empty())?.into())
+    let number = RawFd::try_from(number).map_err(io::Error::other)?;
+    // SAFETY: it was among the open ones just now, given to this process or opened by it, and nobody closes it meanwhile: what is
+    // opened before an output is, is open beside it.
+    Ok(unsafe { BorrowedFd::borrow_raw(number) }.try_clone_to_owned()?.into())
 }
 
 /// Whether a path names standard output.
@@ -204,6 +204,9 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
 /// Refuses a file that whoever writes it would find impossible at the end of the run. `seen` is where a path of the writer's is
 /// for this command.
 pub fn has_place(out: &Path, seen: impl Fn(&Path) -> PathBuf) -> Result<()> {
+    if is_standard(out) || descriptor(out).is_some() {
+        return Ok(());
+    }
     let missing = |directory: &&Path| !directory.as_os_str().is_empty() && !seen(directory).is_dir();
     if let Some(directory) = out.parent().filter(missing) {
         let (out, directory) = (out.display(), directory.display());
@@ -212,8 +215,8 @@ pub fn has_place(out: &Path, seen: impl Fn(&Path) -> PathBuf) -> Result<()> {
     if seen(out).is_dir() || out.as_os_str().as_bytes().ends_with(b"/") {
         bail!(Usage(format!("{} is a directory; name a file with --out, as -o app.cprof", out.display())));
     }
-    // A pipe or a device is written to, anything else is put there.
-    let is_put = !seen(out).metadata().is_ok_and(|found| !found.is_file());
+    // A pipe or a device is written to, and where links lead is seen when it is written; anything else is put there.
+    let is_put = !seen(out).is_symlink() && !seen(out).metadata().is_ok_and(|found| !found.is_file());
     let place = folder(out);
     if is_put && matches!(access(seen(place), Access::WRITE_OK), Err(Errno::ACCESS | Errno::ROFS)) {
         bail!("cannot write {}: {} may not be written to; name another file with --out", out.display(), place.display());

@@ -35,10 +35,14 @@ pub fn choose_threads(name: &str, profile: &Profile, file: &str) -> Result<Vec<b
         )),
     };
     // Of these, one name is known.
-    let of_others = |is_chosen| (0..labels.len()).filter(|&t| profile.threads[t].other_names && chosen[t] == is_chosen).count();
-    let trees = |trees: usize, what: &str| (trees > 0).then(|| format!("{} {what}", counted(trees as u64, "tree", "trees")));
-    let more = trees(of_others(false), "of threads of several names may be of some that fit, and are not chosen");
-    let less = trees(of_others(true), "that are chosen have what threads of other names counted, too");
+    let of_others = |is_chosen| {
+        let of_others = |&t: &usize| profile.threads[t].other_names && chosen[t] == is_chosen && !may_fit(&t);
+        Some((0..labels.len()).filter(of_others).count() as u64).filter(|&trees| trees > 0)
+    };
+    let more = of_others(false)
+        .map(|trees| format!("{} of threads of several names, and not chosen", counted(trees, "tree is", "trees are")));
+    let less = of_others(true)
+        .map(|trees| format!("threads of other names counted in {} of those chosen, too", counted(trees, "tree", "trees")));
     let notes: Vec<String> = shared.into_iter().chain(more).chain(less).collect();
     if !chosen.contains(&true) {
         let notes: String = notes.iter().map(|note| format!("{note}; ")).collect();

@@ -151,6 +151,26 @@ fn numbers_that_are_not_told_apart_are_said_to_be_so() {
 }
 
 #[test]
+fn trees_of_threads_of_several_names_are_told() {
+    let mut profile = cprof_synthetic::demo().profile(&[]);
+    let main = profile.threads.iter_mut().find(|thread| thread.name == "main").unwrap();
+    main.other_names = true;
+    let path = std::env::temp_dir().join(format!("cprof-cli-names-{}.cprof", std::process::id()));
+    cprof_profile::file::write(&path, &profile).unwrap();
+    let written = Profile(path);
+    for (chosen, told) in [
+        ("main*", "threads of other names counted in 1 tree of those chosen, too\n"),
+        ("worker-*", "1 tree is of threads of several names, and not chosen\n"),
+    ] {
+        let output = cprof(&["report", written.0.to_str().unwrap(), "--thread", chosen]);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && error.ends_with(told), "{error}");
+    }
+    let (_, message) = fails(&["report", written.0.to_str().unwrap(), "--thread", "nobody"]);
+    assert!(message.contains("fits nobody; 1 tree is of threads of several names, and not chosen; cprof report"), "{message}");
+}
+
+#[test]
 fn the_tree_for_other_tools() {
     let profile = Profile::new("tree");
     let expected = "index,parent,class,method,descriptor,site,line,native,calls,exceptional_exits,bytecodes,bytecodes_total\r\n\

@@ -135,16 +135,20 @@ fn outcome(
     if !extent.of.contains(&true) {
         let is_gap = by_chance.is_some();
         let list = &profile.sheet.symbols.list;
-        // Of a part of a profile, what ran elsewhere is not said to be called otherwise. A native method need not have been called.
-        let ran = list.iter().any(|s| !s.native && budget.pattern.matches_method(&s.class, &s.method, &s.descriptor));
+        // What ran outside of this part of the profile is not said to be called otherwise. A native method need not have been called
+        // anywhere.
+        let mut named = list.iter().filter(|s| budget.pattern.matches_method(&s.class, &s.method, &s.descriptor)).peekable();
+        let is_named = named.peek().is_some();
+        let part = if named.any(|s| !s.native) { " in this part of the profile" } else { "" };
         let reason = match by_chance {
             Some(reason) if !list.is_empty() => reason,
-            _ if ran => format!("there is no call of {} in this part of the profile", budget.method),
+            _ if is_named => format!("there is no call of {}{part}", budget.method),
             _ => format!("the profile has no call of {}", budget.method),
         };
         return match budget.optional {
             true => Outcome::Skipped(reason),
-            false if is_gap || ran => Outcome::Wrong(reason),
+            false if is_gap => Outcome::Wrong(reason),
+            false if is_named => Outcome::Wrong(format!("{reason}; optional = true allows it to be missing")),
             false => {
                 let similar = similar(list, &budget.method, Kinds::Methods);
                 Outcome::Wrong(format!("{reason}; {similar}. optional = true allows it to be missing"))

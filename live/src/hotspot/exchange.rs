@@ -7,7 +7,6 @@ use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, Uid, chownat, flock, fstat, mkdirat, open, openat, unlinkat,
 };
 use rustix::io::Errno;
-use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -137,15 +136,17 @@ pub fn sweep(tmp: &Path) -> io::Result<Vec<PathBuf>> {
         let entry = entry?;
         let name = entry.file_name();
         let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok());
-        let is_old = |at: SystemTime| at.elapsed().is_ok_and(|age| age > ANSWERING);
-        let is_left = |m: Metadata| m.is_dir() && m.uid() == own_user() && m.modified().is_ok_and(is_old);
-        let is_own = || entry.metadata().is_ok_and(is_left);
+        let is_own = || entry.metadata().is_ok_and(|m| m.is_dir() && m.uid() == own_user() && is_old(&m));
         let directory = entry.path();
         if !maker.is_some_and(|maker| is_own() && Process::find(maker).is_err() && !is_held(&directory)) {
             continue;
         }
-        let is_profile = |name: &OsStr| name == PROFILE;
-        for file in fs::read_dir(&directory).into_iter().flatten().flatten().filter(|file| !is_profile(&file.file_name())) {
+        // A profile that is being written has another name as yet.
+        let files: Vec<_> = fs::read_dir(&directory).into_iter().flatten().flatten().collect();
+        if !files.iter().all(|file| file.metadata().is_ok_and(|m| is_old(&m))) {
+            continue;
+        }
+        for file in files.iter().filter(|file| file.file_name() != PROFILE) {
             let _ = fs::remove_file(file.path());
         }
         // Fails where a profile is.
@@ -154,6 +155,11 @@ pub fn sweep(tmp: &Path) -> io::Result<Vec<PathBuf>> {
         }
     }
     Ok(removed)
+}
+
+/// Whether no agent writes there any more, at the pace of those that a command waits for.
+fn is_old(file: &Metadata) -> bool {
+    file.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ANSWERING))
 }
 
 /// Whether the command that made a directory is at work, wherever it runs.
@@ -210,8 +216,12 @@ mod tests {
         // The agent may still write what the command was to take.
         assert!(sweep(&tmp).unwrap().is_empty() && left.join(REPLY).exists());
         let long_ago = SystemTime::now() - 2 * ANSWERING;
+        let age = |file: &Path| File::open(file).unwrap().set_modified(long_ago).unwrap();
+        [&left, &kept, &alive, &other].into_iter().for_each(|directory| age(directory));
+        // The directory does not tell what is written into a file in it.
+        assert!(sweep(&tmp).unwrap().is_empty() && left.join(REPLY).exists());
         for directory in [&left, &kept, &alive, &other] {
-            File::open(directory).unwrap().set_modified(long_ago).unwrap();
+            fs::read_dir(directory).unwrap().for_each(|file| age(&file.unwrap().path()));
         }
         // Its maker is in a container, where it has the id of a process that is gone here.
         let held = open(&left, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).unwrap();

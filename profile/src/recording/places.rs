@@ -28,11 +28,14 @@ impl Places {
     /// arena only, the later ones' nodes are not found again.
     pub(super) fn insert(&mut self, reference: u32, node: u32) {
         let (word, bit) = (reference as usize / PLACES, reference as usize % PLACES);
-        let Some(bits) = self.bits.get_mut(word) else { return };
+        let Some(bits) = self.bits.get_mut(word) else {
+            self.last = usize::MAX;
+            return;
+        };
         if *bits == 0 {
             self.first[word] = node;
         } else if word != self.last || *bits >> bit != 0 {
-            // Nor are those behind it in that word, which are no longer one more.
+            // Nor are those behind it in that word, whose numbers are no longer one more.
             self.last = usize::MAX;
             return;
         }
