@@ -99,15 +99,8 @@ impl Process {
 
     /// Whether a user is somebody where it runs: in user namespaces (user_namespaces(7)) some are not, root included.
     pub fn knows_user(&self, user: u32) -> bool {
-        let of = |process: &str, what: &str| Path::new("/proc").join(process).join(what);
-        let pid = self.pid.to_string();
-        let namespace = |process: &str| fs::read_link(of(process, "ns/user")).ok();
         // In one's own, the map is that of the namespace above.
-        if namespace(&pid) == namespace("self") {
-            return true;
-        }
-        let Ok(map) = fs::read_to_string(of(&pid, "uid_map")) else { return true };
-        is_mapped(&map, user)
+        self.shares("ns/user") || read(&format!("/proc/{}/uid_map", self.pid)).map_or(true, |map| is_mapped(&map, user))
     }
 
     /// A path of the process's file system as seen from here: containers have others.
@@ -117,10 +110,13 @@ impl Process {
 
     /// Whether a path may lead it to another file than this command: it has another root, or other mounts.
     pub fn sees_other_files(&self) -> bool {
-        ["root", "ns/mnt"].iter().any(|what| {
-            let of = |process: &str| fs::read_link(Path::new("/proc").join(process).join(what)).ok();
-            of(&self.pid.to_string()) != of("self")
-        })
+        !self.shares("root") || !self.shares("ns/mnt")
+    }
+
+    /// Whether a link in its folder of `/proc` leads where this command's does.
+    fn shares(&self, link: &str) -> bool {
+        let of = |process: &str| fs::read_link(Path::new("/proc").join(process).join(link)).ok();
+        of(&self.pid.to_string()) == of("self")
     }
 
     /// Its `/tmp`, to make files in. Where that is a link, it leads root, who sees other files than the process, to a place that the

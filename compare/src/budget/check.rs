@@ -137,9 +137,10 @@ fn outcome(
         let list = &profile.sheet.symbols.list;
         // What ran outside of this part of the profile is not said to be called otherwise. A native method need not have been called
         // anywhere.
-        let mut named = list.iter().filter(|s| budget.pattern.matches_method(&s.class, &s.method, &s.descriptor)).peekable();
-        let is_named = named.peek().is_some();
-        let part = if named.any(|s| !s.native) { " in this part of the profile" } else { "" };
+        let fitting = profile.sheet.symbols.fitting(&budget.pattern);
+        let is_named = fitting.contains(&true);
+        let ran = list.iter().zip(&fitting).any(|(symbol, fits)| *fits && !symbol.native);
+        let part = if ran { " in this part of the profile" } else { "" };
         let reason = match by_chance {
             Some(reason) if !list.is_empty() => reason,
             _ if is_named => format!("there is no call of {}{part}", budget.method),
