@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
 /// Bytes of the file that are the log's before they are written: the classes of a program that does next to nothing.
-const START: i64 = 2 << 20;
+const START: i64 = 3 << 20;
 
 /// The log.
 pub struct ClassLog {

@@ -96,6 +96,11 @@ impl<W: Write + Seek> Seek for Failing<W> {
         self.reached(position);
         Ok(position)
     }
+
+    /// Where it is, without what seeking does to a buffer: it is asked twice for each entry.
+    fn stream_position(&mut self) -> io::Result<u64> {
+        Ok(self.position)
+    }
 }
 
 /// What the output said, without what the library says around it.
@@ -111,7 +116,7 @@ impl<W: Write + Seek> ColumnWriter<W> {
         ColumnWriter { zip: ZipWriter::new(Failing::new(out)), buffer: Vec::new() }
     }
 
-    /// An entry of bytes, compressed at a deflate level or stored.
+    /// An entry of bytes, compressed at a deflate level, if there are many of them, or stored.
     pub(super) fn bytes(&mut self, name: &str, bytes: &[u8], level: Option<i64>) -> io::Result<()> {
         self.parts(name, bytes.len(), std::iter::once(bytes), level)
     }
@@ -168,6 +173,7 @@ impl<W: Write + Seek> ColumnWriter<W> {
     }
 
     fn start(&mut self, name: &str, size: usize, level: Option<i64>) -> io::Result<()> {
+        let level = level.filter(|_| size > STORED);
         let method = if level.is_some() { CompressionMethod::Deflated } else { CompressionMethod::Stored };
         let options = SimpleFileOptions::default()
             .compression_method(method)
@@ -182,6 +188,10 @@ impl<W: Write + Seek> ColumnWriter<W> {
         if failed { Err(io::Error::other("writing it failed before")) } else { Ok(out) }
     }
 }
+
+/// Up to so many bytes of an entry are not compressed. A program that does next to nothing waits 1.5 ms less for the 40 entries of its
+/// profile, a fiftieth of what cprof costs it in all.
+const STORED: usize = 32 << 10;
 
 /// Deflate's fastest level. On 1,000,000 contexts levels 2 and 3 took twice the time for two thirds of the size, 6 up to nine
 /// times the time for little more.
