@@ -245,6 +245,15 @@ pub struct Part {
     pub thread: Option<String>,
 }
 
+impl Part {
+    /// Its name; none: the whole profile.
+    pub fn named(&self) -> Option<String> {
+        let given = [("root", &self.root), ("thread", &self.thread)];
+        let named: Vec<String> = given.iter().filter_map(|(of, value)| Some(format!("{of}={}", value.as_ref()?))).collect();
+        (!named.is_empty()).then(|| named.join(" "))
+    }
+}
+
 /// How a processor is evaluated, whichever it is.
 #[derive(Debug, Args, Default, Clone)]
 pub struct Evaluating {
@@ -263,6 +272,20 @@ impl Evaluating {
     /// With a method cache.
     pub fn options(&self, cache: CacheSpec) -> Options {
         Options { cache: Some(cache), without_upcalls: self.no_upcalls, without_exceptions: self.no_exceptions }
+    }
+
+    /// As they follow a processor's name: ` rws=3 no-exceptions`; empty without any.
+    pub fn settings(&self) -> String {
+        let mut settings: String = self.set.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+        for (left_out, what) in [(self.no_upcalls, " no-upcalls"), (self.no_exceptions, " no-exceptions")] {
+            settings.push_str(if left_out { what } else { "" });
+        }
+        settings
+    }
+
+    /// That they hold, for who names his processors elsewhere.
+    pub fn note(&self) -> Option<String> {
+        self.is_given().then(|| format!("cycles are with{}, as the options say", self.settings()))
     }
 
     /// Whether any of these options is.

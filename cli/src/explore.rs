@@ -3,7 +3,7 @@
 mod matrix;
 mod plot;
 
-use crate::args::{Explore, Format};
+use crate::args::{Evaluating, Explore, Format};
 use crate::compare::cautions;
 use crate::output::{self, Output};
 use crate::progress::Progress;
@@ -14,7 +14,7 @@ use crate::style::{Style, printable};
 use crate::table::Table;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
-use cprof_profile::cycles::{Metrics, Options, evaluate};
+use cprof_profile::cycles::{Metrics, evaluate};
 use cprof_profile::names::{dotted, thousands};
 use cprof_profile::target::{Accuracy, CycleEstimator, Model};
 use matrix::{Configuration, Matrix};
@@ -74,6 +74,7 @@ pub fn explore(args: &Explore) -> Result<()> {
     let base_time = measured[if base.is_some() { configurations.len() } else { 0 }].time;
     let rows: Vec<Row> = configurations.iter().zip(&measured).map(|(c, m)| row(c, m, view.totals.own, base_time)).collect();
     let mut notes = of_configurations(&all, &measured);
+    notes.extend(how(args).note());
     notes.extend(cautions(&view));
     notes.extend(doubtful(&all, &measured));
     if all.iter().any(|c| c.is_recorded) {
@@ -153,13 +154,17 @@ fn doubtful(all: &[&Configuration], measured: &[Measured]) -> Vec<String> {
     targets.into_iter().map(|(accuracy, targets)| format!("{accuracy}: {}", Vec::from_iter(targets).join(", "))).collect()
 }
 
+/// How all are evaluated.
+fn how(args: &Explore) -> Evaluating {
+    Evaluating { set: Vec::new(), no_upcalls: args.no_upcalls, no_exceptions: args.no_exceptions }
+}
+
 fn measured(view: &View, chosen: &[bool], c: &Configuration, args: &Explore) -> Result<Measured> {
     let model = c.model(&view.profile.run)?;
     if let Some(plot) = &args.plot {
         output::spares(plot, &model.paths)?;
     }
-    let options = Options { cache: Some(c.cache), without_upcalls: args.no_upcalls, without_exceptions: args.no_exceptions };
-    let evaluation = evaluate(&view.profile, &view.measures, &view.natives, &model, &options)
+    let evaluation = evaluate(&view.profile, &view.measures, &view.natives, &model, &how(args).options(c.cache))
         .with_context(|| format!("target {}, cache {}", c.target, c.cache))?;
     let mut metrics = Metrics::default();
     (0..evaluation.nodes.len()).filter(|&node| chosen[node]).for_each(|node| metrics.add(&evaluation.nodes.get(node)));

@@ -40,7 +40,7 @@ pub fn export(args: &Export) -> Result<()> {
         let view = View::load(&args.part, None, Shape::Both { apart: true })?;
         view.tell_if_nothing();
         output::notes(&cautions_of_contexts(&view));
-        return parquet::export(view, &args.out, &args.on);
+        return parquet::export(view, args.part.named().as_deref(), &args.out, &args.on);
     }
     let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Tree { apart: true })?;
     view.tell_if_nothing();

@@ -166,14 +166,10 @@ pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<V
 
 /// Evaluates a profile on a processor with a cache.
 pub fn evaluated(counted: Counted<'_>, model: &Model, cache: CacheSpec, how: &Evaluating) -> Result<OnProcessor> {
-    let mut settings: String = how.set.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-    for (left_out, what) in [(how.no_upcalls, " no-upcalls"), (how.no_exceptions, " no-exceptions")] {
-        settings.push_str(if left_out { what } else { "" });
-    }
     let options = how.options(cache);
     let Counted { profile, measures, natives, file } = counted;
     let evaluation = evaluate(profile, measures, natives, model, &options)
         .with_context(|| format!("{file}: target {}, cache {cache}", model.name()))?;
-    let name = format!("{}{settings}", model.name());
+    let name = format!("{}{}", model.name(), how.settings());
     Ok(OnProcessor { model: model.clone(), name, cache, own: false, options, nodes: evaluation.nodes, notes: evaluation.notes })
 }

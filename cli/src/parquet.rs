@@ -5,16 +5,32 @@ use crate::metrics::{Notes, processors};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::report::view::View;
-use anyhow::{Context, Result};
-use cprof_fleet::{Column, Export, blocks, methods, nodes, run_id, runs};
+use anyhow::{Context, Result, bail};
+use cprof_fleet::{Column, Export, blocks, methods, nodes, part_in, run_id, runs};
 use cprof_profile::projections::by_method;
 use std::borrow::Cow;
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
+/// Refuses to replace another part of the run than this: questions to the directory would have other answers, and nobody knew why.
+fn refuse_other_part(runs: &Path, part: Option<&str>, directory: &Path) -> Result<()> {
+    // What cannot be read is no table of a run.
+    let Some(there) = File::open(runs).ok().and_then(|file| part_in(file).ok()) else { return Ok(()) };
+    let named = |part: Option<&str>| part.map_or("all of it".to_owned(), |part| format!("its part {part}"));
+    if there.as_deref() != part {
+        bail!(
+            "{} has tables of this run already, of {}, which those of {} would replace; export them to a directory of their own",
+            directory.display(),
+            named(there.as_deref()),
+            named(part)
+        );
+    }
+    Ok(())
+}
+
 /// Adds a profile's tables to those in a directory; those of the same run are replaced.
-pub fn export(mut view: View, directory: &Path, on: &Processors) -> Result<()> {
+pub fn export(mut view: View, part: Option<&str>, directory: &Path, on: &Processors) -> Result<()> {
     // The other tables are made of trees of their own, one for each label of threads.
     let rows = by_method(&view.tree, &view.symbols);
     view.forget_tree();
@@ -36,6 +52,7 @@ pub fn export(mut view: View, directory: &Path, on: &Processors) -> Result<()> {
     let export = Export {
         run_id: &run_id,
         file: &view.file,
+        part,
         profile,
         symbols: &view.symbols,
         measures: &view.measures,
@@ -46,6 +63,7 @@ pub fn export(mut view: View, directory: &Path, on: &Processors) -> Result<()> {
         columns: &columns,
     };
     let path = |table: &str| directory.join(table).join(format!("{run_id}.parquet"));
+    refuse_other_part(&path("runs"), part, directory)?;
     let open = |table: &str| -> Result<Output> {
         let folder = directory.join(table);
         fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;

@@ -1,6 +1,6 @@
 //! Numbers that are the same for the same thing, whoever computes them and when: 64-bit FNV-1a.
 
-use cprof_profile::model::Profile;
+use cprof_profile::model::{Method, Profile};
 use cprof_profile::tree::Symbol;
 
 /// Hashes bytes into a number so far.
@@ -15,7 +15,8 @@ pub(crate) fn fnv(mut hash: u64, bytes: &[u8]) -> u64 {
 pub(crate) const START: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Sixteen hexadecimal digits that stand for a run: the same profile has the same ones each time it is exported, another has
-/// others. Made of what ran, when, as which process, and of all counters.
+/// others. Made of what ran, when, as which process, and of all methods' counters, in whatever order these are in the profile, as it
+/// depends on the order of merging.
 pub fn run_id(profile: &Profile) -> String {
     let run = &profile.run;
     let mut hash = START;
@@ -25,11 +26,18 @@ pub fn run_id(profile: &Profile) -> String {
     for number in [run.pid.into(), run.started_ms, run.ended_ms, run.lost_calls, profile.runs.len() as u64] {
         hash = fnv(hash, &number.to_le_bytes());
     }
+    let of_method = |method: &Method| {
+        let class = &profile.classes[method.class as usize].name;
+        [class, &method.name, &method.descriptor].into_iter().fold(START, |hash, text| fnv(fnv(hash, text.as_bytes()), &[0xFF]))
+    };
+    let methods: Vec<u64> = profile.methods.iter().map(of_method).collect();
     let mut rows = profile.nodes.rows();
-    for node in 0..profile.nodes.len() {
-        hash = rows.of(node).iter().fold(hash, |hash, counter| fnv(hash, &counter.to_le_bytes()));
-    }
-    format!("{hash:016x}")
+    let of_node = |node: usize| {
+        let method = methods.get(profile.nodes.method[node] as usize).copied().unwrap_or(START);
+        rows.of(node).iter().fold(method, |hash, counter| fnv(hash, &counter.to_le_bytes()))
+    };
+    let counters = (0..profile.nodes.len()).map(of_node).fold(0u64, u64::wrapping_add);
+    format!("{:016x}", fnv(hash, &counters.to_le_bytes()))
 }
 
 /// A method by its name.

@@ -17,7 +17,7 @@ pub use blocks::blocks;
 pub use identity::run_id;
 pub use methods::methods;
 pub use nodes::nodes;
-pub use runs::runs;
+pub use runs::{part_in, runs};
 pub use schema::{MESSAGES, VERSION, message};
 
 use cprof_profile::amounts::Amounts;
@@ -36,6 +36,8 @@ pub struct Export<'a> {
     pub run_id: &'a str,
     /// Where it is from.
     pub file: &'a str,
+    /// Which part of the run it is, for people; none: all of it.
+    pub part: Option<&'a str>,
     /// The profile.
     pub profile: &'a Profile,
     /// Its names.

@@ -3,6 +3,10 @@
 use crate::table::{Cell, Table};
 use crate::{Export, ExportError, VERSION};
 use cprof_profile::model::Taken;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use std::fs::File;
 use std::io::Write;
 
 /// Writes the table `runs`.
@@ -39,6 +43,19 @@ pub fn runs<W: Write + Send>(export: &Export<'_>, out: W) -> Result<W, ExportErr
         Cell::Flag(run.sites),
         number(profile.gaps.len()),
         number(profile.warnings.len()),
+        export.part.map_or(Cell::Null, Cell::text),
     ])?;
     table.finish()
+}
+
+/// What part of a run a file of the table is about, as [`Export::part`] says it.
+///
+/// # Errors
+/// It is no such file.
+pub fn part_in(file: File) -> Result<Option<String>, ParquetError> {
+    let reader = SerializedFileReader::new(file)?;
+    let row = reader.get_row_iter(None)?.next().transpose()?;
+    // Files of earlier builds have no such column.
+    let part = row.iter().flat_map(|row| row.get_column_iter()).find(|(name, _)| *name == "part");
+    Ok(part.and_then(|(_, field)| if let Field::Str(part) = field { Some(part.clone()) } else { None }))
 }

@@ -28,6 +28,7 @@ pub const MESSAGES: [&str; 5] = [
   required boolean sites;
   required int32 gaps;
   required int32 warnings;
+  optional binary part (string);
 }",
     "message methods {
   required binary run_id (string);

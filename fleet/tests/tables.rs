@@ -52,6 +52,7 @@ fn tables(profile: &Profile, root: Option<&str>, columns: &[Column<'_>]) -> Resu
     let export = Export {
         run_id: &run_id(profile),
         file: "a.cprof",
+        part: root,
         profile,
         symbols: &symbols,
         measures: &measures,
@@ -229,6 +230,7 @@ fn a_full_disk_is_an_error() {
     let tree = Tree::new(&profile, &symbols, &measures, &[], |_| true);
     let export = Export {
         run_id: "0",
+        part: None,
         file: "",
         profile: &profile,
         symbols: &symbols,

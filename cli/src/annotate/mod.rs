@@ -9,7 +9,7 @@ use crate::args::{Annotate, AnnotateFormat};
 use crate::compare::cautions;
 use crate::output;
 use crate::report::view::{Shape, View, readable, share};
-use crate::style::Style;
+use crate::style::{Style, printable};
 use anyhow::{Context, Result};
 use cprof_annotate::charges::Charges;
 use cprof_annotate::method::{Annotation, Choice, annotate_by_name};
@@ -119,8 +119,9 @@ fn head(view: &View, method: &Shown<'_>, out: &mut dyn Write, style: Style) -> i
         sums.push(format!("{} left by an exception", thousands(a.exceptional_exits)));
     }
     sums.push(format!("{} bytecodes ({})", thousands(a.bytecodes), share(a.bytecodes, view.totals.own)));
-    if view.processor.is_some() {
-        sums.push(format!("{} cycles ({})", thousands(a.cycles), share(a.cycles, view.whole())));
+    if let Some(on) = &view.processor {
+        let (cycles, share) = (thousands(a.cycles), share(a.cycles, view.whole()));
+        sums.push(format!("{cycles} cycles ({share}) on {}, {}", printable(&on.name), on.cache));
     }
     writeln!(out, "{}", sums.join(", "))?;
     if a.level == Level::Block {

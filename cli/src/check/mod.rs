@@ -92,6 +92,7 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
         Some((base, (.., of_base))) => doubts_of_two((&view, &cycles), (base, of_base)),
         None => doubts(&view, &cycles),
     };
+    notes.extend(args.how.note());
     if let Some((base, _)) = baseline {
         notes.extend(recorded_differently(base, &view));
         let [before, now] = [base, &view].map(|view| &view.profile.run);
@@ -230,7 +231,7 @@ fn on_processor(view: &View, checked: &Profile, wanted: Wanted<'_>, args: &Check
 /// The model that the checked profile was recorded with, where that is called so: a file's, which reports name without its folder.
 fn recorded_as(name: &str, checked: &Profile, how: &Evaluating) -> Result<Option<Model>> {
     let run = &checked.run;
-    let may_be = !Library.is_named(name) && Library.is_file(&run.target) && Library.short_name(&run.target) == name;
+    let may_be = Library.is_file(&run.target) && Library.short_name(&run.target) == name;
     may_be.then(|| model_of_recording(run, &how.set)).transpose()
 }
 

@@ -122,12 +122,12 @@ impl Source<'_> {
         target: Option<&Spanned<String>>,
         set: impl Iterator<Item = (&'a Spanned<String>, &'a [Spanned<i64>])>,
         run: &RunFacts,
-        example: &str,
+        (whose, example): (&str, &str),
     ) -> Result<String> {
         let model = match target {
             Some(target) => Library.load(target.get_ref()).map_err(|e| self.wrong(target, e))?,
             None if run.target.is_empty() => {
-                bail!("{} names no processor, and the recording is for none; give it one, as {example}", self.name)
+                bail!("{}: {whose} names no processor, and the recording is for none; give it one, as {example}", self.name)
             }
             None => {
                 recorded_model(run).with_context(|| format!("{} takes the recording's processor, {}", self.name, run.target))?
@@ -183,7 +183,7 @@ impl Source<'_> {
         let mut configurations = Vec::new();
         for named in targets {
             let set = file.set.iter().map(|(name, values)| (name, values.as_slice()));
-            let target = self.target(named, set, &profile.run, "targets = [\"jop\"]")?;
+            let target = self.target(named, set, &profile.run, ("it", "targets = [\"jop\"]"))?;
             let is_recorded = named.is_none();
             for &cache in &caches {
                 let with = |set: &Vec<_>| Configuration { target: target.clone(), is_recorded, cache, set: set.clone() };
@@ -201,7 +201,7 @@ impl Source<'_> {
     /// Without a cache, with the one that reports choose.
     fn base(&self, base: Base, profile: &Profile) -> Result<Configuration> {
         let set = base.set.iter().map(|(name, value)| (name, std::slice::from_ref(value)));
-        let target = self.target(base.target.as_ref(), set, &profile.run, "target = \"jop\" in its [base]")?;
+        let target = self.target(base.target.as_ref(), set, &profile.run, ("[base]", "target = \"jop\""))?;
         let set = base.set.into_iter().map(|(name, value)| (name.into_inner(), value.into_inner())).collect();
         let mut base_of = Configuration { target, is_recorded: base.target.is_none(), cache: CacheSpec::IDEAL, set };
         base_of.cache = match &base.cache {

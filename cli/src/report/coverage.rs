@@ -54,7 +54,7 @@ fn worth(view: &View, more: [&str; 2], out: &mut dyn Write, style: Style) -> io:
     if run.bounded {
         writeln!(
             out,
-            "contexts were folded by depth= or recursion=fold: numbers with callees may be too low; those of methods themselves are exact"
+            "contexts were folded by depth= or recursion=fold: numbers with callees may be too low; calls and bytecodes of methods themselves are exact"
         )?;
     }
     if let Some(natives) = NotTold::of(&view.profile).sentence(&view.profile) {

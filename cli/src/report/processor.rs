@@ -93,7 +93,8 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
     if args.target.is_none() {
         notes.extend(model_has_changed(&profile.run, |name| format!("--target {name}")));
     }
-    Ok(Some(Evaluated { model, cache, notes, options }))
+    let name = format!("{}{}", model.name(), args.how.settings());
+    Ok(Some(Evaluated { model, name, cache, notes, options }))
 }
 
 /// The cache of the model that is named so, for a recording: its own, if it was simulated in any scope; where none was, because
@@ -197,7 +198,7 @@ impl<'a> Sums<'a> {
     pub fn new(on: &'a Evaluated, m: &Metrics, bytecodes: u64) -> Sums<'a> {
         let clock_mhz = on.model.clock_mhz();
         Sums {
-            target: on.model.name(),
+            target: &on.name,
             accuracy: on.model.accuracy.to_string(),
             cache: on.cache.to_string(),
             cycles: m.cycles,

@@ -108,6 +108,8 @@ pub struct View {
 pub struct Evaluated {
     /// The processor.
     pub model: Model,
+    /// Its name, with what the options change of it.
+    pub name: String,
     /// Its method cache.
     pub cache: CacheSpec,
     /// What a reader must know.

@@ -294,7 +294,7 @@ fn budgets_hold_or_not() {
     assert!(
         line.ends_with(
             "budget.toml:3: demo.Main.work: 64 bytecodes with callees, must be <= 48 (bytecodes +50%); baseline 32; \
-         +19 in demo.Main.work(int); +13 in demo.Main.work(int)"
+         +19 in demo.Main.main(String[]) > demo.Main.work(int); +13 in demo.Main$$Lambda.run() > demo.Main.work(int)"
         ),
         "{line}"
     );

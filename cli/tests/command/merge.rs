@@ -156,6 +156,23 @@ fn tables_of_many_runs_in_one_directory() {
     refused("-o part --root no.Such.method", 1, "has no calls of no.Such.method");
     refused("-o part --set rws=3", 2, "--cache, --set, --no-upcalls and --no-exceptions belong to a processor");
     assert!(!folder.0.join("part").exists());
+    // Another part of a run would take the place of what is there, or stand for all of it.
+    refused(
+        "-o fleet --root demo.Main.work",
+        1,
+        "fleet has tables of this run already, of all of it, which those of its part root=demo.Main.work",
+    );
+    let (code, _, _) = folder.cprof("export a.cprof --format parquet -o part --thread main");
+    assert_eq!(code, 0);
+    refused("-o part", 1, "of its part thread=main, which those of all of it would replace");
+    refused("-o part --root demo.Main.work --thread main", 1, "its part root=demo.Main.work thread=main");
+    refused("-o part --thread worker", 1, "its part thread=worker");
+    // In whatever order they are merged.
+    for (order, out) in [("a.cprof b.cprof", "ab.cprof"), ("b.cprof a.cprof", "ba.cprof")] {
+        assert_eq!(folder.cprof(&format!("merge -q {order} -o {out}")).0, 0);
+        assert_eq!(folder.cprof(&format!("export {out} --format parquet -o merged")).0, 0);
+    }
+    assert_eq!(folder.names(Path::new("merged/runs")).len(), 1, "the same runs merged are one");
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn a_model_of_ones_own_is_shown_as_it_was_recorded() {
     assert_eq!(rows.lines().count(), 1 + 3 * 2);
     let on_none = Profile::new("kept-none");
     let refused = fails(&["explore", on_none.path(), "--matrix", matrix.to_str().unwrap()]);
-    assert!(refused.contains("matrix.toml names no processor, and the recording is for none"), "{refused}");
+    assert!(refused.contains("matrix.toml: it names no processor, and the recording is for none"), "{refused}");
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
@@ -251,7 +251,40 @@ fn what_is_left_out_of_cycles_is_in_their_name() {
         let table =
             prints(&["export", profile.path(), "--format", "csv", "--target", "jop", "--cache", "4k/16", option, "-o", "-"]);
         assert!(table.contains(name), "{table}");
+        let what = option.trim_start_matches("--");
+        let on = &["--target", "jop", "--cache", "4k/16", "--set", "rws=3", option][..];
+        let report = prints(&[&["report", profile.path()][..], on].concat());
+        assert!(report.contains(&format!("on jop rws=3 {what} (exact)")), "{report}");
+        let annotated = prints(&[&["annotate", profile.path(), "demo.Main.work"][..], on].concat());
+        assert!(annotated.contains(&format!("%) on jop rws=3 {what}, 4k/16\n")), "{annotated}");
+        let json = prints(&[&["annotate", profile.path(), "demo.Main.work", "--format", "json"][..], on].concat());
+        assert!(json.contains(&format!("\"target\": \"jop rws=3 {what}\"")), "{json}");
+        let explored = prints(&["explore", profile.path(), option]);
+        assert!(explored.contains(&format!("note: cycles are with {what}, as the options say")), "{explored}");
+        let directory = tempfile::tempdir().unwrap();
+        let budget = directory.path().join("budget.toml");
+        std::fs::write(&budget, "[[budget]]\nmethod = \"demo.Main.work\"\nlimits = [\"cycles[jop] >= 0\"]\n").unwrap();
+        let checked = prints(&["check", profile.path(), "--budget", budget.to_str().unwrap(), "--set", "rws=3", option]);
+        assert!(checked.contains(&format!("cycles are with rws=3 {what}, as the options say")), "{checked}");
     }
+}
+
+/// The shipped one and a copy with another cost are two processors.
+#[test]
+fn a_model_with_the_name_of_a_shipped_one_is_told_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("jop.toml");
+    std::fs::write(&file, "base = \"jop\"\ntitle = \"mine\"\naccuracy = \"coarse\"\n[sources]\nm = \"mine\"\n[bytecodes]\nsource = \"m\"\niload_0 = \"+100\"\n").unwrap();
+    let profile = Profile::recorded_for("like-shipped", file.to_str().unwrap(), &["4k/16"]);
+    assert!(prints(&["report", profile.path()]).contains("on jop.toml (coarse)"));
+    assert!(prints(&["report", profile.path(), "--target", "jop"]).contains("on jop (exact)"));
+    let json = prints(&["report", profile.path(), "--format", "json"]);
+    let own = json.split("\"cycles\": ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+    let budget = directory.path().join("budget.toml");
+    let limits = format!("limits = [\"cycles[jop.toml] == {own}\", \"cycles == {own}\", \"cycles[jop] < {own}\"]");
+    std::fs::write(&budget, format!("[[budget]]\nmethod = \"*\"\n{limits}\n")).unwrap();
+    let checked = prints(&["check", profile.path(), "--budget", budget.to_str().unwrap()]);
+    assert!(checked.contains("3 held"), "{checked}");
 }
 
 /// A file's name is kept in full, and may be given otherwise.
@@ -273,7 +306,9 @@ fn the_recordings_own_model_may_be_named_in_another_way() {
 fn text_says_what_it_is_of() {
     let profile = Profile::new("text");
     let text = prints(&["report", profile.path(), "--target", "jop", "--set", "clock_mhz=50"]);
-    for part in ["on jop (exact): 0.010 ms at 50 MHz, CPI 12.46", "of method cache 4k/16: hit rate 66.67%", "entry misses"] {
+    for part in
+        ["on jop clock_mhz=50 (exact): 0.010 ms at 50 MHz, CPI 12.46", "of method cache 4k/16: hit rate 66.67%", "entry misses"]
+    {
         assert!(text.contains(part), "{part}:\n{text}");
     }
     let ideal = prints(&["report", profile.path(), "--target", "jop", "--cache", "ideal", "--root", "demo.Main.work"]);

@@ -235,10 +235,7 @@ impl Checked<'_> {
         found.sort_by_key(|&i| std::cmp::Reverse(amounts.get(i)));
         found.truncate(RESPONSIBLE);
         let up = |i: usize| (tree.parent(i as u32) as usize, self.name(tree.what(i as u32)));
-        found
-            .into_iter()
-            .map(|i| Responsible { path: path(i, up, |_| true), amount: i128::from(amounts.get(i)), changed: false })
-            .collect()
+        found.into_iter().map(|i| Responsible { path: path(i, up), amount: i128::from(amounts.get(i)), changed: false }).collect()
     }
 
     fn name(&self, what: What) -> String {
@@ -290,20 +287,17 @@ fn changed(
         What::Root | What::Folded => "(contexts folded for want of room)".to_owned(),
     };
     let up = |i: usize| (contexts[i].parent as usize, name(i));
-    found
-        .into_iter()
-        .map(|(i, amount)| Responsible { path: path(i, up, |parent| within[parent]), amount, changed: true })
-        .collect()
+    found.into_iter().map(|(i, amount)| Responsible { path: path(i, up), amount, changed: true }).collect()
 }
 
-/// The names from the outermost context that is `shown` down to this one.
-fn path(from: usize, up: impl Fn(usize) -> (usize, String), shown: impl Fn(usize) -> bool) -> Vec<String> {
+/// The names from the outermost context down to this one.
+fn path(from: usize, up: impl Fn(usize) -> (usize, String)) -> Vec<String> {
     let mut path = Vec::new();
     let mut at = from;
     while at != 0 {
         let (parent, name) = up(at);
         path.push(name);
-        at = if shown(parent) { parent } else { 0 };
+        at = parent;
     }
     path.reverse();
     path

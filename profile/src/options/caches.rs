@@ -3,7 +3,7 @@
 use super::{Options, Wrong};
 use crate::cache::{CacheKind, CacheSpec, Scope};
 use crate::file;
-use crate::target::{CycleEstimator, Library, ModelFile};
+use crate::target::{CycleEstimator, Library, ModelFile, TargetError};
 use cprof_instrument::abi::{caches, event};
 use std::path::PathBuf;
 
@@ -43,7 +43,12 @@ impl Caches {
     pub(super) fn check(self, options: &mut Options) -> Result<(), Wrong> {
         let mut caches = self.caches;
         if let Some(target) = self.target {
-            let model = Library.load(&target).map_err(|e| Wrong(format!("target={target}: {e}")))?;
+            let wrong = |e: TargetError| Wrong(format!("target={target}: {e}"));
+            let model = Library.load(&target).map_err(wrong)?;
+            // Which sizes methods have is known too late. Those that come with cprof are tested.
+            if Library.is_file(&target) {
+                model.try_all_sizes().map_err(wrong)?;
+            }
             if file::same(&options.out, &model.paths).is_some() {
                 let out = options.out.display();
                 return Err(Wrong(format!(

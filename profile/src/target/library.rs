@@ -58,11 +58,13 @@ impl Library {
         is_path(word)
     }
 
-    /// What reports call a model: a shipped one's name, or that of its file without directory and ending.
+    /// What reports call a model: a shipped one's name, or that of its file, without directory, and without ending but where it would
+    /// be a shipped one's name then.
     pub fn short_name(self, word: &str) -> Cow<'_, str> {
-        let of_file = || Path::new(word).file_stem().map(|stem| stem.to_string_lossy());
-        let is_shipped = SHIPPED.iter().any(|s| s.name == word);
-        if is_shipped { None } else { of_file() }.unwrap_or(Cow::Borrowed(word))
+        let is_shipped = |name: &str| SHIPPED.iter().any(|s| s.name == name);
+        let file = Path::new(word);
+        let names = [file.file_stem(), file.file_name()].into_iter().flatten().map(|name| name.to_string_lossy());
+        names.into_iter().find(|name| !is_shipped(name)).unwrap_or(Cow::Borrowed(word))
     }
 
     /// Finds a model and its bases: a shipped one by its name, any other by the path of its file, which has a `/` or ends

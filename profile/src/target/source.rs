@@ -306,11 +306,14 @@ fn read_parameters(reader: &Reader, item: &Item, model: &mut Source) -> Result<(
         let name = key.get_ref().to_string();
         let word =
             name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !word || ["n", "l", "miss", "max", "min", "ceildiv"].contains(&name.as_str()) {
-            return reader.error(
-                key.span(),
-                format!("{name:?} cannot be a parameter's name; n, l and miss are given, others are letters, digits and _"),
-            );
+        let why = match &*name {
+            "n" | "l" | "miss" => Some("formulas are given that"),
+            "max" | "min" | "ceildiv" => Some("it is a function's"),
+            _ if !word => Some("it has a letter first, and then letters, digits and _"),
+            _ => None,
+        };
+        if let Some(why) = why {
+            return reader.error(key.span(), format!("{name:?} cannot be a parameter's name: {why}"));
         }
         if name == "source" && matches!(item.get_ref(), DeValue::String(_)) {
             return reader

@@ -1,5 +1,6 @@
 //! What is wrong with a model is said with its place, and nothing a file says can make cprof panic.
 
+use cprof_profile::options::Options;
 use cprof_profile::target::Library;
 use proptest::prelude::*;
 use std::fs;
@@ -175,9 +176,12 @@ fn calls_are_tried_with_methods_of_every_size() {
     let files = Files::new("sizes");
     let load = "[load]\nsource = \"s\"\nhit = 0\nmiss = \"(n - 10) * (n - 10) - 5\"\n";
     let costs = COSTS.replace("[return]\nsource = \"s\"\n\"*\" = 1", "[return]\nsource = \"s\"\n\"*\" = \"l\"");
-    let model = Library.load(&files.write("m.toml", &format!("{HEAD}{costs}{load}"))).unwrap();
+    let file = files.write("m.toml", &format!("{HEAD}{costs}{load}"));
+    let model = Library.load(&file).unwrap();
     let error = model.try_all_sizes().unwrap_err().to_string();
     assert!(error.contains("with n = 8: it is -1, and no cost can be below 0"), "{error}");
+    // Before anything is recorded for it.
+    assert!(Options::parse(&format!("target={file}")).unwrap_err().to_string().contains(&error));
     Library.load("jop").unwrap().try_all_sizes().unwrap();
 }
 
