@@ -7,6 +7,7 @@
 use crate::{caches, cgroup, faults, message};
 use cprof_instrument::abi::{self, MethodEntry, flags, header, lessees, wanted};
 use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
+use cprof_profile::names::thousands;
 use cprof_profile::options::{Options, simulation};
 use cprof_profile::recording::Memory;
 use std::fs::File;
@@ -26,7 +27,7 @@ const FIRST_STEP: u64 = abi::RESERVE + (256 << 10);
 const START: u64 = abi::RESERVE + (4 << 20);
 /// As [`START`], where everything that is called is logged as well.
 const START_LOGGED: u64 = 64 << 20;
-/// Bytes of chunks made ready at a time afterwards.
+/// Bytes of chunks made ready at a time afterwards, at most: as many as are there, so that a small program takes little.
 const STEP: u64 = 32 << 20;
 /// Bytes of the method table made ready at a time: 8192 methods.
 const TABLE_STEP: u64 = 64 << 10;
@@ -283,7 +284,8 @@ impl Arena {
         if ready.full && !ready.private {
             return false;
         }
-        let wanted = (ready.chunks + STEP).max(top + abi::RESERVE).min(self.reserved);
+        let step = (ready.chunks - abi::CHUNKS).min(STEP);
+        let wanted = (ready.chunks + step).max(top + abi::RESERVE).min(self.reserved);
         top + abi::RESERVE <= wanted && self.make_ready(&mut ready, wanted, Arena::populate)
     }
 
@@ -332,8 +334,10 @@ impl Arena {
         if ready.private {
             self.u32_at(header::FLAGS).fetch_or(flags::PRIVATE, Ordering::Release);
             message(&format!(
-                "shared memory is full ({error}): from here on contexts are kept in private memory; a profile will be written as \
-                 usual, but not if the JVM is killed. Make room in /dev/shm, or bound the tree with depth= or recursion=fold"
+                "shared memory has no room for {} KB more ({error}): from here on contexts are kept in private memory; a profile will be \
+                 written as usual, but not if the JVM is killed. Make /dev/shm larger for the next run, or bound the tree with depth= or \
+                 recursion=fold",
+                thousands(length >> 10)
             ));
         } else if !std::mem::replace(&mut ready.full, true) {
             message(&format!(

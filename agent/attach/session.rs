@@ -79,9 +79,10 @@ const NO_MEMORY: &str = "the JVM has no memory for the woven classes: its metasp
                          fewer classes woven with include=";
 
 /// HotSpot drops the breakpoints in a class that is retransformed, whoever set them (`VM_RedefineClasses::redefine_single_class`,
-/// 17 to 25), and tells nobody.
-pub(super) const BREAKPOINTS: &str =
-    "the debugger's breakpoints in classes that are loaded are gone, as the JVM drops them where code changes; set them again";
+/// 17 to 25), and tells nobody. A debugger keeps what it has asked of a method, and HotSpot takes a breakpoint anywhere in its code
+/// (`JvmtiEnv::SetBreakpoint` looks at the code's length only): in the middle of an instruction, the JVM crashes there.
+pub(super) const BREAKPOINTS: &str = "the debugger's breakpoints in classes that are loaded are gone, as the JVM drops them where code changes; connect it anew before \
+     you set any, as by what it knows of the code before, the JVM would put them into the midst of instructions, and crash";
 
 /// Weaves what is loaded, and counts from then on.
 pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result<(), String> {
@@ -167,7 +168,7 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         let runtime = runtime_classes::install(jvmti, jni, &classes)?;
         let library = jni.new_string(&library).ok_or("no memory for a string in this JVM")?;
         jni.ask_static(runtime, c"attach", c"(Ljava/lang/String;)V", library).ok_or(
-            "cprof's runtime cannot be set up in this JVM: it must be able to load libcprof.so once more, by the same path, and have some heap left",
+            "cprof's runtime cannot be set up in this JVM: it must be able to load libcprof.so once more, by the same path, which a security manager may refuse, and have some heap left",
         )?;
         let methods = Methods::find(vm, feature);
         if methods.is_none() {

@@ -53,8 +53,6 @@ pub struct Reading {
     path: PathBuf,
     capture: Capture,
     log: Vec<u8>,
-    /// As [`Recording::kept_back`].
-    kept_back: u32,
     recorded: bool,
 }
 
@@ -65,7 +63,7 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
     let arena = recording.arena().map_err(fail)?;
     let recorded = recording.is_recorded();
     // Nobody outside the process knows its stacks.
-    let capture = recording::capture(&arena, &[]).map_err(|error| match error {
+    let mut capture = recording::capture(&arena, &[]).map_err(|error| match error {
         // Its first word is written last.
         CaptureError::Magic { found: 0 } | CaptureError::Short { len: 0 } if recorded => {
             TakeError::Beginning { path: path.clone() }
@@ -78,7 +76,15 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
     })?;
     let log = recording.log().map_err(fail)?;
     let kept_back = recording.kept_back().map_err(fail)?;
-    Ok(Reading { path, capture, log, kept_back, recorded })
+    for (bit, missing) in [
+        (flags::LOG_PRIVATE, "classes that the JVM kept in memory of its own are missing, with their contexts"),
+        (flags::PRIVATE, "contexts that the JVM kept in memory of its own are missing"),
+    ] {
+        if kept_back & bit != 0 {
+            capture.warnings.push(format!("shared memory was full: {missing}"));
+        }
+    }
+    Ok(Reading { path, capture, log, recorded })
 }
 
 /// Who records, without the counts.
@@ -123,14 +129,6 @@ impl Reading {
         let logged = simulation(&self.capture.caches) == abi::caches::LOGGED;
         let mut profile = recording::assemble(self.capture, &log, run);
         profile.warnings.extend(log.unattended.iter().map(|w| (*w).to_owned()));
-        for (bit, missing) in [
-            (flags::LOG_PRIVATE, "classes that the JVM kept in memory of its own are missing, with their contexts"),
-            (flags::PRIVATE, "contexts that the JVM kept in memory of its own are missing"),
-        ] {
-            if self.kept_back & bit != 0 {
-                profile.warnings.insert(0, format!("shared memory was full: {missing}"));
-            }
-        }
         if logged {
             profile.warnings.push(format!(
                 "misses of method caches are too few by those among the last {} lookups of each thread, which only the JVM could simulate",

@@ -91,6 +91,7 @@ pub fn way_out(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space, or name a file on another disk",
         io::ErrorKind::NotFound => "create the directory, or name another file",
+        io::ErrorKind::FileTooLarge => "let the process have larger files (ulimit -f)",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "name a file in a writable directory",
         _ => "name another file",
     }

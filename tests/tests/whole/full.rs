@@ -64,7 +64,7 @@ fn a_full_dev_shm_costs_what_can_be_recovered_and_no_count() {
         };
         // No room for the first step; for no other; and no memory in its place.
         run_in("4m", &build::agent(), None, &["shared memory in /dev/shm cannot be used", "counting in private memory"]);
-        run_in("9m", &build::agent(), None, &["shared memory is full", "kept in private memory"]);
+        run_in("9m", &build::agent(), None, &["shared memory has no room for ", "kept in private memory"]);
         let orders = Orders::new(&directory, "orders");
         orders.fault(&Fault { point: "arena private".into(), kind: "error", nth: 1 });
         let folded = run_in("9m", &faults::agent(), Some(&orders), &["no more memory for calling contexts", "folded"]);
