@@ -56,10 +56,9 @@ pub struct Plan {
 /// # Errors
 /// Malformed code, or more counters than [`abi::MAX_COUNTERS`].
 pub fn plan<'a>(class: &ClassFile<'a>, method: &Method<'a>) -> Result<Option<Plan>, Error> {
+    let Some(code) = class.code(method)? else { return Ok(None) };
     let mut planner = Planner::default();
-    if !planner.plan_method(class, method)? {
-        return Ok(None);
-    }
+    planner.plan(class, method, &code)?;
     let Planner { graph, edges, counters, .. } = planner;
     Ok(Some(Plan { leaf: graph.leaf, blocks: graph.blocks, edges, counters }))
 }
@@ -78,18 +77,24 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Plans a method, replacing what was here; false if it has no code.
+    /// Plans a method as for weaving it, but for what only that needs ([`Graph::outline`]), replacing what was here; false if it has
+    /// no code.
     ///
     /// # Errors
     /// As [`plan`].
-    pub fn plan_method<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>) -> Result<bool, Error> {
+    pub fn outline<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>) -> Result<bool, Error> {
         let Some(code) = class.code(method)? else { return Ok(false) };
-        self.plan(class, method, &code)?;
+        self.graph.outline(class, method, &code)?;
+        self.number_chords(&code)?;
         Ok(true)
     }
 
     pub(crate) fn plan<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>, code: &Code<'a>) -> Result<(), Error> {
         self.graph.analyse(class, method, code)?;
+        self.number_chords(code)
+    }
+
+    fn number_chords(&mut self, code: &Code<'_>) -> Result<(), Error> {
         self.choose_chords().ok_or(Error::new(code.at, "more branches than cprof has counters for"))
     }
 

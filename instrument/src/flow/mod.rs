@@ -114,6 +114,8 @@ pub struct Graph {
     /// Every load of an int or a reference from a local.
     pub loads: Vec<Load>,
     accesses_fields: bool,
+    /// There is a monitorexit.
+    has_unlocks: bool,
     block_at: Vec<u32>,
     switch_targets: Vec<u32>,
     /// In a constructor: the calls of `<init>` of its class or superclass, and where they end; and whether it creates such
@@ -124,10 +126,9 @@ pub struct Graph {
     stores_of_0: Vec<u32>,
 }
 
-/// What the analysis has to know of the class and method around the code.
+/// What the search for what throws has to know of the class and method around the code.
 pub(crate) struct Context<'c, 'a> {
     pub(crate) class: &'c ClassFile<'a>,
-    pub(crate) code: &'c Code<'a>,
     /// Local 0 is `this` wherever it is loaded, and fields are accessed, so that where `this` goes makes a difference.
     pub(crate) follow_this: bool,
     /// When the method runs, its class is initialised, or being initialised by this thread.
@@ -150,18 +151,8 @@ impl Graph {
     /// # Errors
     /// Malformed code: unknown opcodes, jumps into an instruction or out of the code, code that runs off its end.
     pub fn analyse<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>, code: &Code<'a>) -> Result<(), Error> {
-        let is_constructor = method.is_constructor() && class.super_index != 0;
-        self.mark_leaders(class, code, is_constructor)?;
-        self.mark_handlers(code)?;
-        if is_constructor {
-            self.mark_super_calls(class, code)?;
-        }
-        let follow_this = self.accesses_fields && method.access & access::STATIC == 0 && self.stores_of_0.is_empty();
-        // A superclass is initialised before the interfaces (JVMS §5.5 step 7): an object that its initialiser makes has their
-        // methods already.
-        let initialised = class.access & access::INTERFACE == 0 || method.access & access::STATIC != 0;
-        let context = Context { class, code, follow_this, initialised };
-        self.find_blocks(&context)?;
+        let is_constructor = self.mark(class, method, code)?;
+        self.find_blocks(code, Some(&self.context(class, method)))?;
         self.find_edges(code)?;
         self.overwrites_this = false;
         if is_constructor {
@@ -170,6 +161,39 @@ impl Graph {
         }
         self.find_loop_depths();
         Ok(())
+    }
+
+    /// As [`Graph::analyse`], but for what only weaving needs: what throws is not looked for where nobody asks
+    /// ([`Graph::unlocks`]), nor what is not initialised yet.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn outline<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>, code: &Code<'a>) -> Result<(), Error> {
+        self.mark(class, method, code)?;
+        let context = self.has_unlocks.then(|| self.context(class, method));
+        self.find_blocks(code, context.as_ref())?;
+        self.find_edges(code)?;
+        self.find_loop_depths();
+        Ok(())
+    }
+
+    /// Marks all but what throws; answers whether it is a constructor that calls another.
+    fn mark<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>, code: &Code<'a>) -> Result<bool, Error> {
+        let is_constructor = method.is_constructor() && class.super_index != 0;
+        self.mark_leaders(class, code, is_constructor)?;
+        self.mark_handlers(code)?;
+        if is_constructor {
+            self.mark_super_calls(class, code)?;
+        }
+        Ok(is_constructor)
+    }
+
+    fn context<'c, 'a>(&self, class: &'c ClassFile<'a>, method: &Method<'a>) -> Context<'c, 'a> {
+        let follow_this = self.accesses_fields && method.access & access::STATIC == 0 && self.stores_of_0.is_empty();
+        // A superclass is initialised before the interfaces (JVMS §5.5 step 7): an object that its initialiser makes has their
+        // methods already.
+        let initialised = class.access & access::INTERFACE == 0 || method.access & access::STATIC != 0;
+        Context { class, follow_this, initialised }
     }
 
     fn mark_target(&mut self, target: i64, at: usize) -> Result<(), Error> {
@@ -190,6 +214,7 @@ impl Graph {
         self.wide_stores.clear();
         self.loads.clear();
         self.accesses_fields = false;
+        self.has_unlocks = false;
         self.stores_of_0.clear();
         self.own_inits.clear();
         self.own_new = false;
@@ -232,7 +257,10 @@ impl Graph {
                     self.loads.extend(i.local().map(|local| Load { bci: i.bci, local, reference }));
                 }
                 op::GETFIELD | op::PUTFIELD => self.accesses_fields = true,
-                op::MONITOREXIT => self.marks[bci] |= mark::UNLOCK,
+                op::MONITOREXIT => {
+                    self.marks[bci] |= mark::UNLOCK;
+                    self.has_unlocks = true;
+                }
                 op::NEW if is_constructor => self.own_new |= is_own_or_super(class, class.pool.class_name(i.u2())?),
                 op::INVOKESPECIAL if is_constructor => {
                     let callee = class.pool.member(i.u2())?;
@@ -280,8 +308,8 @@ impl Graph {
         Ok(())
     }
 
-    fn find_blocks(&mut self, context: &Context<'_, '_>) -> Result<(), Error> {
-        let code = context.code;
+    /// Without the context, nothing is found to throw.
+    fn find_blocks(&mut self, code: &Code<'_>, context: Option<&Context<'_, '_>>) -> Result<(), Error> {
         self.blocks.clear();
         self.block_at.clear();
         self.block_at.resize(code.bytes.len(), u32::MAX);
@@ -296,7 +324,7 @@ impl Graph {
                 self.blocks.push(new);
                 before.block_start();
             }
-            let throws = before.step(context, i)?;
+            let throws = context.map_or(Ok(false), |context| before.step(context, i))?;
             if let Some(block) = self.blocks.last_mut() {
                 block.end = i.bci + i.bytes.len() as u32;
                 block.last = i.bci;

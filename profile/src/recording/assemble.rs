@@ -421,7 +421,7 @@ fn damaged(class: &str) -> String {
 /// The flow of a method as the weaver planned it.
 pub(super) fn flow(planner: &mut Planner, class: &ClassFile<'_>, index: u16) -> Option<Flow> {
     use cprof_instrument::EdgeKind as Planned;
-    if !planner.plan_method(class, class.methods.get(index as usize)?).ok()? {
+    if !planner.outline(class, class.methods.get(index as usize)?).ok()? {
         return None;
     }
     let edge = |e: &cprof_instrument::Edge| Edge {

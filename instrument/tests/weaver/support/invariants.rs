@@ -1,8 +1,9 @@
 //! What must hold for any bytes whatever; shared with the fuzz target.
 
 use cprof_instrument::classfile::{ClassFile, Method};
+use cprof_instrument::flow::Block;
 use cprof_instrument::weave::Policy;
-use cprof_instrument::{Level, Options, Treatment, Weaver};
+use cprof_instrument::{Level, Options, Planner, Treatment, Weaver};
 
 /// Weaves everything, in every way in turn.
 #[derive(Default)]
@@ -47,6 +48,11 @@ pub fn check(weaver: &mut Weaver, bytes: &[u8]) -> bool {
         assert_eq!((old.name, old.descriptor, old.access), (new.name, new.descriptor, new.access));
         let plan = cprof_instrument::plan(&before, old).expect("it was planned").expect("it has code");
         assert_eq!((plan.counters, plan.leaf), (method.counters, method.leaf));
+        // What readers of recordings see of it.
+        let mut outline = Planner::default();
+        assert_eq!(outline.outline(&before, old), Ok(true));
+        let places = |blocks: &[Block]| blocks.iter().map(|b| (b.start, b.end)).collect::<Vec<_>>();
+        assert_eq!((places(&outline.graph.blocks), outline.edges), (places(&plan.blocks), plan.edges));
         let code = after.code(new).expect("readable code").expect("code");
         assert!(code.handlers().all(|h| h.start < h.end && usize::from(h.end) <= code.bytes.len()));
         let replanned = cprof_instrument::plan(&after, new);
