@@ -146,7 +146,10 @@ impl Agent {
     pub fn write_profile(&self, jni: Jni, out: &Path) -> Result<Summary, String> {
         faults::io("profile write").map_err(|e| format!("cannot write {}: {e}", out.display()))?;
         self.counted(jni, |capture, log| {
-            let run = RunFacts { ended_ms: now_ms(), ..facts::run(self.jvmti, &self.options, self.pid, self.started) };
+            let run = RunFacts {
+                ended_ms: now_ms(),
+                ..facts::run(self.jvmti, &self.options, self.pid, self.since.load(Ordering::SeqCst))
+            };
             recording::write(out, capture, log, run).map_err(|e| e.to_string())
         })?
     }

@@ -65,7 +65,7 @@ use std::any::Any;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicPtr, AtomicUsize};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 use turn::Turn;
@@ -98,8 +98,10 @@ pub(crate) struct Agent {
     /// The runtime class that woven code calls, a global reference; null until the VM has it.
     runtime: AtomicPtr<_jobject>,
     pid: u32,
-    /// Milliseconds since 1970.
+    /// When it came, in milliseconds since 1970.
     started: u64,
+    /// When it began to count.
+    since: AtomicU64,
     jvm: runtime::Jvm,
 }
 
@@ -343,6 +345,7 @@ fn begin(
         classes,
         pid,
         started,
+        since: AtomicU64::new(started),
         jvm,
     });
     Agent::set(Some(agent.clone()));

@@ -22,7 +22,7 @@ use jni_sys::{JavaVM, jclass};
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
@@ -212,6 +212,7 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
             classes,
             pid,
             started,
+            since: AtomicU64::new(started),
             jvm,
         }))
     });
@@ -297,6 +298,9 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
             return Err("this JVM is about to end, and nothing was counted".to_owned());
         }
         attached.counts.store(true, Ordering::SeqCst);
+        let since = now_ms();
+        agent.since.store(since, Ordering::SeqCst);
+        agent.log.append(&Entry::Origin(&facts::origin(jvmti, &agent.options, agent.pid, since).to_json()));
     }
     reply.put("pause_ms", longest.as_millis());
     Ok(())

@@ -8,7 +8,7 @@ use crate::usage::Usage;
 use anyhow::{Result, bail};
 use cprof_profile::file;
 use cprof_profile::merge::Merger;
-use cprof_profile::model::{Run, special};
+use cprof_profile::model::Run;
 use cprof_profile::names::counted;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -38,9 +38,7 @@ pub fn merge(args: &Merge) -> Result<()> {
     }
     if !args.quiet {
         let runs = counted(merged.profile.runs.len() as u64, "run", "runs");
-        // Threads' roots are none.
-        let contexts = merged.profile.nodes.method.iter().filter(|&&method| method < special::FIRST).count();
-        let contexts = counted(contexts as u64, "context", "contexts");
+        let contexts = output::contexts(&merged.profile);
         let out = if output::is_standard(&args.out) { "standard output".into() } else { args.out.display().to_string() };
         let what = format!("{runs} into {out} ({}, {contexts})", crate::live::size(bytes));
         let show = output::shown_with(&args.out);

@@ -77,8 +77,8 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
     let log = recording.log().map_err(fail)?;
     let kept_back = recording.kept_back().map_err(fail)?;
     for (bit, missing) in [
-        (flags::LOG_PRIVATE, "classes that the JVM kept in memory of its own are missing, with their contexts"),
         (flags::PRIVATE, "contexts that the JVM kept in memory of its own are missing"),
+        (flags::LOG_PRIVATE, "classes that the JVM kept in memory of its own are missing, with their contexts"),
     ] {
         if kept_back & bit != 0 {
             capture.warnings.push(format!("shared memory was full: {missing}"));

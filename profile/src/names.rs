@@ -35,7 +35,21 @@ pub fn stable(internal: &str, mut hidden: bool) -> String {
             name = without_digits;
         }
     }
-    dotted(name)
+    dotted(&without_hosts_address(name))
+}
+
+/// A lambda's class is named after the one that has it, and after the address of that if it is hidden
+/// (`InnerClassLambdaMetafactory`: `Host_0x0000000800c03000$$Lambda`).
+fn without_hosts_address(name: &str) -> Cow<'_, str> {
+    const DIGITS: usize = 16;
+    let mut name = Cow::Borrowed(name);
+    while let Some(at) = name.match_indices("_0x").map(|(at, _)| at).find(|at| {
+        let behind = &name.as_bytes()[at + 3..];
+        behind.len() > DIGITS && behind[..DIGITS].iter().all(u8::is_ascii_hexdigit) && behind[DIGITS..].starts_with(b"$$")
+    }) {
+        name.to_mut().replace_range(at..at + 3 + DIGITS, "");
+    }
+    name
 }
 
 /// A pattern over names: `*` stands for any characters, everything else for itself.
@@ -223,6 +237,8 @@ mod tests {
         assert_eq!(stable("Main$$Lambda/0x00007f3a1c000a00", true), "Main$$Lambda");
         assert_eq!(stable("a/Main$$Lambda+0x00007f3a1c000a00", true), "a.Main$$Lambda");
         assert_eq!(stable("Main$$Lambda$14", true), "Main$$Lambda");
+        assert_eq!(stable("a/H_0x0000000800c03000$$Lambda/0x0000000800c00800", true), "a.H$$Lambda");
+        assert_eq!(stable("H_0x0000000800c03000$$Lambda_0x0000000800c03001$$Lambda$3", true), "H$$Lambda$$Lambda");
         assert_eq!(stable("Main$$Lambda$14/0x0000000800c03000", false), "Main$$Lambda");
         assert_eq!(stable("java/lang/invoke/LambdaForm$MH/0x0000000800c00800", true), "java.lang.invoke.LambdaForm$MH");
         assert_eq!(stable("java/lang/invoke/LambdaForm$DMH$7", true), "java.lang.invoke.LambdaForm$DMH");

@@ -312,5 +312,9 @@ pub fn stable(class: &str) -> String {
     {
         name = bare.trim_end_matches('$');
     }
-    name.to_owned()
+    // Of a lambda in a hidden class.
+    match name.split_once("_0x") {
+        Some((host, rest)) if rest.find("$$Lambda") == Some(16) => format!("{host}{}", &rest[16..]),
+        _ => name.to_owned(),
+    }
 }

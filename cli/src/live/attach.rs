@@ -127,7 +127,7 @@ pub fn attach(args: &Attach) -> Result<()> {
     let mut detach = Options::command("detach");
     // Another attach may have followed, whose counts are not for this command.
     said(&reply, "started_ms").map_or(Ok(()), |started| detach.add("started_ms", started))?;
-    let bytes = match target.fetch(detach, &out) {
+    let (bytes, reply) = match target.fetch(detach, &out) {
         // It was ending, and has done what it does then.
         Err(_) if !target.jvm.process.is_alive() && written() => {
             tell(format_args!("JVM {} ended when the time was up; it wrote {}", args.pid, out.display()));
@@ -135,7 +135,7 @@ pub fn attach(args: &Attach) -> Result<()> {
         }
         fetched => fetched.map_err(|error| with_what_is_left(error, args.pid, &out.display().to_string()))?,
     };
-    tell(format_args!("detached; {}", wrote(&out, &size(bytes))));
+    tell(format_args!("detached{}; {}", stood_still(&reply), wrote(&out, &size(bytes))));
     Ok(())
 }
 
@@ -149,24 +149,24 @@ pub fn detach(args: &Detach) -> Result<()> {
     if target.jvm.cprof == Presence::Absent {
         bail!("cprof is not in JVM {}; cprof list shows in which it is", args.pid);
     }
-    let (out, bytes) = match &args.out {
+    let (out, bytes, reply) = match &args.out {
         Some(out) => {
             let out = out_path(out, &of_recording(args.pid));
             // To detach cannot be taken back.
             output::has_place(&out, Path::to_owned)?;
-            let bytes = target.fetch(Options::command("detach"), &out);
-            let bytes = bytes.map_err(|error| with_what_is_left(error, args.pid, NAMED))?;
-            (out, bytes)
+            let fetched = target.fetch(Options::command("detach"), &out);
+            let (bytes, reply) = fetched.map_err(|error| with_what_is_left(error, args.pid, NAMED))?;
+            (out, bytes, reply)
         }
         None => {
             let parting = format!("JVM {} was told to detach, and has not answered; it writes its profile to {NAMED}", args.pid);
             let reply = interrupts.during(parting, || target.send(Options::command("detach")));
             let reply = reply.map_err(|error| with_what_is_left(error, args.pid, NAMED))?;
             let out = said(&reply, "out").context("the agent did not say which file it wrote")?;
-            (PathBuf::from(out), said(&reply, "bytes").and_then(|b| b.parse().ok()).unwrap_or(0))
+            (PathBuf::from(out), said(&reply, "bytes").and_then(|b| b.parse().ok()).unwrap_or(0), reply)
         }
     };
-    tell(format_args!("detached from JVM {}; {}", args.pid, wrote(&out, &size(bytes))));
+    tell(format_args!("detached from JVM {}{}; {}", args.pid, stood_still(&reply), wrote(&out, &size(bytes))));
     Ok(())
 }
 
@@ -181,7 +181,7 @@ pub fn exact_snapshot(pid: u32, agent: Option<&str>, out: &Path) -> Result<u64> 
     output::has_place(out, Path::to_owned)?;
     let interrupts = signals::finish_first(&ENDING)?;
     let fetched = Target::new(pid, agent, &interrupts)?.fetch(Options::command("snapshot"), out);
-    fetched.map_err(|error| with_what_is_left(error, pid, "its usual place"))
+    fetched.map(|(bytes, _)| bytes).map_err(|error| with_what_is_left(error, pid, "its usual place"))
 }
 
 /// Of a JVM that ended before it answered: what there is of its counts. `usual`: where it writes at its end.
@@ -308,7 +308,8 @@ impl Target {
     }
 
     /// Has the agent write a profile where both can, by this command, and takes it from there.
-    fn fetch(&mut self, mut options: Options, out: &Path) -> Result<u64> {
+    /// Answers the file's size, and what the agent said.
+    fn fetch(&mut self, mut options: Options, out: &Path) -> Result<(u64, Reply)> {
         let (path, pid) = (self.exchange.profile_path(), self.jvm.process.pid);
         options.add("out", &path)?;
         // The second signal leaves the directory there, as the agent may still write.
@@ -319,7 +320,7 @@ impl Target {
         // What was counted is in it, however the command went on.
         let mut from = match (self.exchange.profile(), &sent) {
             (Ok(Some(written)), _) => written,
-            (_, Err(_)) => return sent.map(|_| 0),
+            (_, Err(_)) => return sent.map(|reply| (0, reply)),
             (Ok(None), Ok(_)) => bail!("the agent in JVM {pid} wrote no profile"),
             (Err(e), Ok(_)) => return Err(e).with_context(|| format!("reading the profile that the agent in JVM {pid} wrote")),
         };
@@ -334,7 +335,7 @@ impl Target {
             anyhow!("{error:#}; the profile stays in {kept}, as JVM {pid} sees it")
         })?;
         match sent {
-            Ok(_) => Ok(bytes),
+            Ok(reply) => Ok((bytes, reply)),
             Err(error) => bail!("{error:#}. Before that it {}", wrote(out, &size(bytes))),
         }
     }
@@ -390,10 +391,12 @@ fn covered(reply: &Reply) -> String {
     if let Some(frames) = number("active_frames").filter(|&n| n > 0) {
         text.push_str(&format!(", {} frames that were active before not", thousands(frames)));
     }
-    if let Some(pause) = number("pause_ms") {
-        text.push_str(&format!("; the JVM stood still for {pause} ms at most"));
-    }
-    text
+    text + &stood_still(reply)
+}
+
+/// The longest time for which the agent had the JVM's threads stopped, if it said so.
+fn stood_still(reply: &Reply) -> String {
+    said(reply, "pause_ms").map_or_else(String::new, |pause| format!("; the JVM stood still for {pause} ms at most"))
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use crate::output::{self, tell};
 use anyhow::Result;
 use cprof_live::take;
 use cprof_profile::model::{RunFacts, Taken};
-use cprof_profile::names::thousands;
 use std::path::Path;
 
 /// Writes it.
@@ -31,7 +30,6 @@ pub fn snapshot(args: &Snapshot) -> Result<()> {
         return Ok(());
     }
     warn(&profile.warnings);
-    let contexts = thousands(profile.nodes.len() as u64);
-    tell(format_args!("{}", wrote(&out, &format!("{}, {contexts} contexts", size(bytes)))));
+    tell(format_args!("{}", wrote(&out, &format!("{}, {}", size(bytes), output::contexts(&profile)))));
     Ok(())
 }

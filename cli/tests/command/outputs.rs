@@ -295,7 +295,10 @@ fn sums_go_to_pipes_and_through_links() {
     let piped = run(folder.path(), "merge a.cprof b.cprof -o -");
     assert_eq!(piped.stdout, all);
     let said = text(&piped.stderr);
-    assert!(said.contains("cprof: merged 2 runs into standard output (") && said.ends_with("4 contexts)\n"), "{said}");
+    assert!(
+        said.contains("cprof: merged 2 runs into standard output (") && said.ends_with("4 contexts of 2 threads)\n"),
+        "{said}"
+    );
 
     fs::write(path("linked"), "old").unwrap();
     std::os::unix::fs::symlink("linked", path("link")).unwrap();

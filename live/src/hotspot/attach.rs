@@ -130,8 +130,8 @@ pub enum AttachError {
     },
     /// The JVM does not see the library.
     #[error(
-        "JVM {pid} sees no file {library}: it runs in a container or another root. Copy libcprof.so to a place that it sees, and name that place \
-         as the JVM does with --agent"
+        "JVM {pid} sees no file {library}: there is none, or it runs in a container or another root. Copy libcprof.so to a place that it sees, and \
+         name that place as the JVM does with --agent"
     )]
     Invisible {
         /// The process.

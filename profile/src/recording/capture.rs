@@ -10,7 +10,7 @@ use super::rows::Rows;
 use super::stacks::{self, Stack};
 use crate::cache::{CacheKind, CacheSpec, Scope};
 use crate::model::{DepartureKind, Misses, Thread};
-use crate::names::counted;
+use crate::names::{counted, thousands};
 use cprof_instrument::abi::{self, chunk, departure, flags, header, kind, lessees, node, root};
 use std::time::Duration;
 use thiserror::Error;
@@ -113,8 +113,8 @@ pub enum CaptureError {
     /// Its list of method caches makes no sense.
     #[error("the recording is damaged: it lists method caches that cannot be")]
     Caches,
-    /// Not even a header.
-    #[error("the recording is cut short: {len} bytes, where the header alone takes {}", abi::JUNK)]
+    /// Not even all that comes before contexts.
+    #[error("the recording is cut short: {len} bytes, where contexts begin at {}", abi::CHUNKS)]
     Short {
         /// Its size.
         len: u64,
@@ -143,7 +143,15 @@ pub fn capture(mem: &dyn Memory, stacks: &[Stack]) -> Result<Capture, CaptureErr
     let known = u64::from(word(header::METHOD_COUNT)?.saturating_add(abi::FIRST_METHOD - 1).min(abi::MAX_METHODS));
     let mut table = vec![0; (abi::METHOD_ENTRY * known).min(mem.len() - abi::METHODS) as usize];
     mem.bytes(abi::METHODS, &mut table).ok_or(short)?;
-    let top = mem.u64(header::TOP).unwrap_or(0).min(mem.len());
+    let whole = mem.u64(header::TOP).unwrap_or(0);
+    let top = whole.min(mem.len());
+    if top < whole {
+        let missing = thousands(whole - top);
+        let whole = thousands(whole);
+        capture
+            .warnings
+            .push(format!("the recording is cut short: its last {missing} of {whole} bytes are missing, with their contexts"));
+    }
     let private = capture.flags & flags::PRIVATE != 0;
     let mut chunks = chunks(mem, top, private, &mut capture.warnings);
     chunks.sort_unstable_by_key(|c| (c.tree, c.at));

@@ -232,7 +232,7 @@ impl<'a> Log<'a> {
                 }
                 Entry::NotCovered { name, reason } => whole.not_covered.push((name, reason)),
                 Entry::Warning(text) => whole.warnings.push(text),
-                Entry::Origin(text) => whole.origin = whole.origin.or(Some(text)),
+                Entry::Origin(text) => whole.origin = Some(text),
                 Entry::Unattended(text) => whole.unattended.push(text),
             }
         }

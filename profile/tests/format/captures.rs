@@ -5,6 +5,7 @@ use cprof_instrument::abi::{self, header, kind};
 use cprof_profile::integrity;
 use cprof_profile::measure::measure;
 use cprof_profile::model::{DepartureKind, Profile, special};
+use cprof_profile::names::thousands;
 use cprof_profile::recording::rates::{Change, Meter};
 use cprof_profile::recording::{CaptureError, Frame, Log, Memory, Stack, Window, assemble, capture};
 use cprof_profile::target::Bytecodes;
@@ -40,6 +41,21 @@ fn active(profile: &Profile) -> Vec<u32> {
 fn flags(recording: &mut Recording, flags: u32, depth: u32) {
     recording.arena.put(header::FLAGS, flags);
     recording.arena.put(header::DEPTH, depth);
+}
+
+/// As a copy is that found the disk full.
+#[test]
+fn what_is_missing_at_the_end_is_told() {
+    let (mut r, ids) = chain();
+    let tree = r.arena.tree("main", 0, 1);
+    r.arena.node(tree, tree, ids[0], 0, &[1]);
+    let whole = r.arena.bytes().len() as u64;
+    r.arena.put64(header::TOP, whole + 4096);
+    let says = format!(
+        "the recording is cut short: its last 4,096 of {} bytes are missing, with their contexts",
+        thousands(whole + 4096)
+    );
+    assert_eq!(r.profile(&[]).warnings, [says]);
 }
 
 #[test]

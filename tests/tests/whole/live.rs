@@ -471,9 +471,18 @@ fn the_time_of_one_attach_does_not_end_another() {
         signal(timing.id(), libc::SIGINT);
         let ending = Ending::from(timing.wait_with_output().or_fail("waiting for cprof attach"));
         assert!(ending.code == 1 && ending.stderr.contains("another attach's"), "{ending:?}");
-        assert!(!out[0].exists() && recording(workers.pid()).is_some());
-        assert_eq!(cprof(&["detach", &pid]).code, 0);
-        assert!(out[2].exists());
+        assert!(!out[0].exists());
+        // Weaving comes first: counts are of the time since then, whoever reads them.
+        let came = recording(workers.pid()).and_then(|path| path.to_str()?.rsplit('-').next()?.parse::<u64>().ok());
+        let snapshot = directory.join("snapshot.cprof");
+        assert_eq!(cprof(&["snapshot", &pid, "-o", text(&snapshot)]).code, 0);
+        let left = cprof(&["detach", &pid]);
+        assert!(left.code == 0 && left.stderr.contains("; the JVM stood still for "), "{left:?}");
+        let [since, since_too] = [&snapshot, &out[2]].map(|profile| {
+            let report = cprof(&["report", text(profile), "--format", "json"]);
+            serde_json::from_str::<Value>(&report.stdout).or_fail(&report.stderr)["run"]["started_ms"].as_u64()
+        });
+        assert!(since == since_too && since > came && came.is_some(), "{came:?} {since:?} {since_too:?}");
     });
 }
 

@@ -1,4 +1,4 @@
-//! New threads have stacks on which recursion fits that fits without cprof.
+//! Deep recursion: new threads have stacks on which fits what fits without cprof, and an exception leaves it in time.
 
 use cprof_tests::attach::Running;
 use cprof_tests::build;
@@ -44,4 +44,18 @@ fn recursion_that_fits_alone_fits_with_cprof() {
         }
         alone.end();
     });
+}
+
+/// When an exception leaves constructors, cprof looks for those that no handler can see it leave. Once it looked through all that were
+/// active, for each of them: these took 200 to 400 times as long as methods do, and now 2.
+#[test]
+fn constructors_are_left_in_linear_time() {
+    for bench in run::benches() {
+        let out = build::fresh(&format!("chains-{}", bench.jdk.feature)).join("it.cprof");
+        let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+        let ending = run::end(bench.program(&["-Xint", "-Xss16m", &agent, "Chains", "2000"]));
+        let times: Vec<u64> = ending.stdout.split_whitespace().flat_map(str::parse).collect();
+        let [constructors, methods] = times[..] else { panic!("JDK {}: {ending:?}", bench.jdk.feature) };
+        assert!(constructors <= 40 * methods, "JDK {}: {constructors} and {methods} microseconds", bench.jdk.feature);
+    }
 }

@@ -321,7 +321,9 @@ final class CProfTree {
     @DontInline @Hidden static long above(long n, long p) {
         if (n == JUNK_NODE || CProfSlots.stale(n) || fold == 2 || depth != 0) return p;
         Unsafe u = unsafe;
-        while (p != EARLY_NODE && p != JUNK_NODE && !CProfSlots.stale(p) && callsSuper(u, p + ORIGIN, n + ORIGIN)) {
+        long thrower = n + ORIGIN;
+        while (p != EARLY_NODE && p != JUNK_NODE && !CProfSlots.stale(p) && callsSuper(u, p + ORIGIN, n + ORIGIN)
+                && !isMetAgain(u, thrower, p + ORIGIN)) {
             long caller = parent(u, p + ORIGIN);
             int kind = u.getInt(null, caller);
             if (kind >= FIRST_METHOD) {
@@ -332,6 +334,19 @@ final class CProfTree {
             }
         }
         return p;
+    }
+
+    /**
+     * Whether the method of {@code p} is also one of {@code n} or between them. No object is made by a constructor twice (JLS §8.8.7
+     * forbids that constructors call themselves), so that {@code p} made another one and has a handler. Who looked further up would
+     * walk through all of a deep recursion, in each of its frames.
+     */
+    @Hidden private static boolean isMetAgain(Unsafe u, long n, long p) {
+        int method = u.getInt(null, p);
+        for (long a = n; a != p; a = parent(u, a)) {
+            if (u.getInt(null, a) == method) return true;
+        }
+        return false;
     }
 
     /** Whether {@code p} is a constructor and {@code n} is one of the same class or of its superclass. */
