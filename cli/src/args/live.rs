@@ -67,7 +67,8 @@ Environment:
 pub struct Detach {
     /// Process id of the JVM, as cprof list shows it
     pub pid: u32,
-    /// Write the profile to this file, not to the one that cprof attach named; - is standard output; %p stands for the process id
+    /// Write the profile to this file, not to the one that cprof attach named; - is standard output; %p stands for the process id,
+    /// %t for the start of the recording in seconds
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     pub out: Option<String>,
     /// libcprof.so as the JVM sees it; by default the one that it has loaded, else that of this command
