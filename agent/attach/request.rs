@@ -18,7 +18,7 @@ pub enum Command {
     Detach {
         /// Where to; `None`: to the file named when attaching.
         out: Option<PathBuf>,
-        /// Only if counting began then, as the answer to an attach had it (`started_ms`).
+        /// Only if cprof came then, as the answer to an attach had it (`started_ms`).
         started_ms: Option<u64>,
     },
     /// Write what was counted so far.

@@ -289,6 +289,7 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         reply.put("active_frames", before.frames);
         classes.each(|class| attached.clear_intrinsics(agent, class));
     }
+    agent.since.store(now_ms(), Ordering::SeqCst);
     switch(agent, jni, true)?;
     faults::pass("switched on");
     if let Some(attached) = &agent.attached {
@@ -298,8 +299,7 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
             return Err("this JVM is about to end, and nothing was counted".to_owned());
         }
         attached.counts.store(true, Ordering::SeqCst);
-        let since = now_ms();
-        agent.since.store(since, Ordering::SeqCst);
+        let since = agent.since.load(Ordering::SeqCst);
         agent.log.append(&Entry::Origin(&facts::origin(jvmti, &agent.options, agent.pid, since).to_json()));
     }
     reply.put("pause_ms", longest.as_millis());

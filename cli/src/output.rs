@@ -23,7 +23,7 @@ pub fn contexts(profile: &Profile) -> String {
     let contexts = profile.nodes.method.iter().filter(|&&method| method < special::FIRST).count();
     let contexts = counted(contexts as u64, "context", "contexts");
     match profile.threads.len() {
-        1 => contexts,
+        0 | 1 => contexts,
         threads => format!("{contexts} of {} threads", thousands(threads as u64)),
     }
 }

@@ -31,6 +31,9 @@ fn refuse_other_part(runs: &Path, part: Option<&str>, directory: &Path) -> Resul
 
 /// Adds a profile's tables to those in a directory; those of the same run are replaced.
 pub fn export(mut view: View, part: Option<&str>, directory: &Path, on: &Processors) -> Result<()> {
+    let run_id = run_id(&view.profile);
+    let path = |table: &str| directory.join(table).join(format!("{run_id}.parquet"));
+    refuse_other_part(&path("runs"), part, directory)?;
     // The other tables are made of trees of their own, one for each label of threads.
     let rows = by_method(&view.tree, &view.symbols);
     view.forget_tree();
@@ -47,7 +50,6 @@ pub fn export(mut view: View, part: Option<&str>, directory: &Path, on: &Process
         let nodes = Cow::Owned(p.nodes.cycles);
         columns.push(Column { metric: "cycles", target: Some(p.name), cache: p.cache.to_string(), nodes });
     }
-    let run_id = run_id(profile);
     let chosen = view.chosen_nodes();
     let export = Export {
         run_id: &run_id,
@@ -62,8 +64,6 @@ pub fn export(mut view: View, part: Option<&str>, directory: &Path, on: &Process
         nodes: &chosen,
         columns: &columns,
     };
-    let path = |table: &str| directory.join(table).join(format!("{run_id}.parquet"));
-    refuse_other_part(&path("runs"), part, directory)?;
     let open = |table: &str| -> Result<Output> {
         let folder = directory.join(table);
         fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;

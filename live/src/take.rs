@@ -76,6 +76,8 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
     })?;
     let log = recording.log().map_err(fail)?;
     let kept_back = recording.kept_back().map_err(fail)?;
+    // Before what follows from it.
+    let seen = std::mem::take(&mut capture.warnings);
     for (bit, missing) in [
         (flags::PRIVATE, "contexts that the JVM kept in memory of its own are missing"),
         (flags::LOG_PRIVATE, "classes that the JVM kept in memory of its own are missing, with their contexts"),
@@ -84,6 +86,7 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
             capture.warnings.push(format!("shared memory was full: {missing}"));
         }
     }
+    capture.warnings.extend(seen);
     Ok(Reading { path, capture, log, recorded })
 }
 

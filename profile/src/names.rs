@@ -45,7 +45,7 @@ fn without_hosts_address(name: &str) -> Cow<'_, str> {
     let mut name = Cow::Borrowed(name);
     while let Some(at) = name.match_indices("_0x").map(|(at, _)| at).find(|at| {
         let behind = &name.as_bytes()[at + 3..];
-        behind.len() > DIGITS && behind[..DIGITS].iter().all(u8::is_ascii_hexdigit) && behind[DIGITS..].starts_with(b"$$")
+        behind.len() > DIGITS && behind[..DIGITS].iter().all(u8::is_ascii_hexdigit) && behind[DIGITS..].starts_with(b"$$Lambda")
     }) {
         name.to_mut().replace_range(at..at + 3 + DIGITS, "");
     }

@@ -313,8 +313,7 @@ pub fn stable(class: &str) -> String {
         name = bare.trim_end_matches('$');
     }
     // Of a lambda in a hidden class.
-    match name.split_once("_0x") {
-        Some((host, rest)) if rest.find("$$Lambda") == Some(16) => format!("{host}{}", &rest[16..]),
-        _ => name.to_owned(),
-    }
+    let mut parts = name.split("_0x");
+    let host = parts.next().unwrap_or_default().to_owned();
+    parts.fold(host, |name, part| if part.find("$$Lambda") == Some(16) { name + &part[16..] } else { name + "_0x" + part })
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use cprof_live::process::own_user;
 use cprof_live::take;
 use cprof_profile::integrity::{self, Integrity};
-use cprof_profile::model::Taken;
+use cprof_profile::model::{RunFacts, Taken};
 use cprof_profile::names::{argument, thousands};
 use cprof_profile::{file, model};
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +18,9 @@ pub fn recover(args: &Recover) -> Result<()> {
     output::spares_terminal(Path::new(&args.out), "a profile", "app.cprof")?;
     let recording = which::left(&args.what)?;
     let profile = take::read(&recording)?.profile(Taken::Killed)?;
-    let out = out_path(&args.out, &profile.run);
+    // As the agent names it.
+    let started_ms = recording.started_ms().unwrap_or(profile.run.started_ms);
+    let out = out_path(&args.out, &RunFacts { pid: profile.run.pid, started_ms, ..RunFacts::default() });
     // Before anything takes the place of what may be a good profile.
     let kept =
         || if output::is_standard(&out) { "nothing was written".into() } else { format!("{} was not written", out.display()) };

@@ -6,7 +6,7 @@ use crate::args::Snapshot;
 use crate::output::{self, tell};
 use anyhow::Result;
 use cprof_live::take;
-use cprof_profile::model::{RunFacts, Taken};
+use cprof_profile::model::Taken;
 use std::path::Path;
 
 /// Writes it.
@@ -23,7 +23,7 @@ pub fn snapshot(args: &Snapshot) -> Result<()> {
     let recording = which::recorded(args.pid)?;
     let profile = take::read(&recording)?.profile(Taken::Running)?;
     // In a container it has another.
-    let out = out_path(&args.out, &RunFacts { pid: args.pid, started_ms: profile.run.started_ms, ..RunFacts::default() });
+    let out = out_path(&args.out, &of_recording(args.pid));
     let bytes = output::write_profile(&out, &profile)?;
     if args.quiet {
         // What there is to warn of is in the profile too.

@@ -260,12 +260,18 @@ fn what_is_left_out_of_cycles_is_in_their_name() {
         let json = prints(&[&["annotate", profile.path(), "demo.Main.work", "--format", "json"][..], on].concat());
         assert!(json.contains(&format!("\"target\": \"jop rws=3 {what}\"")), "{json}");
         let explored = prints(&["explore", profile.path(), option]);
-        assert!(explored.contains(&format!("note: cycles are with {what}, as the options say")), "{explored}");
+        assert!(
+            explored.contains(&format!("note: cycles are with {what}, as the options say, where nothing else is said")),
+            "{explored}"
+        );
         let directory = tempfile::tempdir().unwrap();
         let budget = directory.path().join("budget.toml");
         std::fs::write(&budget, "[[budget]]\nmethod = \"demo.Main.work\"\nlimits = [\"cycles[jop] >= 0\"]\n").unwrap();
         let checked = prints(&["check", profile.path(), "--budget", budget.to_str().unwrap(), "--set", "rws=3", option]);
-        assert!(checked.contains(&format!("cycles are with rws=3 {what}, as the options say")), "{checked}");
+        assert!(
+            checked.contains(&format!("cycles are with rws=3 {what}, as the options say, where nothing else is said")),
+            "{checked}"
+        );
     }
 }
 

@@ -163,8 +163,8 @@ impl Graph {
         Ok(())
     }
 
-    /// As [`Graph::analyse`], but for what only weaving needs: what throws is not looked for where nobody asks
-    /// ([`Graph::unlocks`]), nor what is not initialised yet.
+    /// As [`Graph::analyse`], but for what only weaving needs: what throws is not looked for where [`Graph::unlocks`] does not ask,
+    /// nor what is not initialised yet. `leaf`, `overwrites_this`, and these marks of blocks then say nothing.
     ///
     /// # Errors
     /// As there.

@@ -129,7 +129,7 @@ impl<W: Write + Seek> ColumnWriter<W> {
         mut parts: impl Iterator<Item = &'b [u8]>,
         level: Option<i64>,
     ) -> io::Result<()> {
-        self.start(name, size, level)?;
+        self.start(name, size, level.filter(|_| size > STORED))?;
         parts.try_for_each(|part| self.zip.write_all(part))
     }
 
@@ -149,7 +149,7 @@ impl<W: Write + Seek> ColumnWriter<W> {
         self.each(name, 5 * values.len(), values.map(u64::from), leb128::write)
     }
 
-    /// A column of about `size` bytes, of which few are held in memory at a time. `put` writes a number at the beginning of a slice,
+    /// A column of at most about `size` bytes, of which few are held in memory at a time. `put` writes a number at the beginning of a slice,
     /// and answers how many bytes it took.
     fn each<T>(
         &mut self,
@@ -159,21 +159,28 @@ impl<W: Write + Seek> ColumnWriter<W> {
         put: impl Fn(T, &mut [u8]) -> usize,
     ) -> io::Result<()> {
         const HELD: usize = 64 << 10;
-        self.start(name, size, Some(FAST))?;
-        self.buffer.resize(HELD + leb128::LONGEST, 0);
-        let mut held = 0;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.resize(HELD + leb128::LONGEST, 0);
+        let (mut held, mut started) = (0, false);
         for value in values {
-            held += put(value, &mut self.buffer[held..]);
+            held += put(value, &mut buffer[held..]);
             if held >= HELD {
-                self.zip.write_all(&self.buffer[..held])?;
+                if !std::mem::replace(&mut started, true) {
+                    self.start(name, size, Some(FAST))?;
+                }
+                self.zip.write_all(&buffer[..held])?;
                 held = 0;
             }
         }
-        self.zip.write_all(&self.buffer[..held])
+        if !started {
+            self.start(name, size, (held > STORED).then_some(FAST))?;
+        }
+        self.zip.write_all(&buffer[..held])?;
+        self.buffer = buffer;
+        Ok(())
     }
 
     fn start(&mut self, name: &str, size: usize, level: Option<i64>) -> io::Result<()> {
-        let level = level.filter(|_| size > STORED);
         let method = if level.is_some() { CompressionMethod::Deflated } else { CompressionMethod::Stored };
         let options = SimpleFileOptions::default()
             .compression_method(method)
@@ -289,5 +296,37 @@ impl<'p, R: Read + Seek> ColumnReader<'p, R> {
             NotPacked::Short => format!("its entry {name} ends in the middle of a number, or has one that is too large"),
             NotPacked::Long => format!("its entry {name} has more than the {count} numbers it should have"),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    #[test]
+    fn what_is_large_is_compressed_however_it_comes() {
+        let mut w = ColumnWriter::new(Cursor::new(Vec::new()));
+        for (name, count) in [("small", 1000), ("large", 20_000), ("larger", 200_000)] {
+            // Iterators that know how many they are, and that do not.
+            w.column(&format!("{name}/known"), (0..count).map(|n| n as u16)).unwrap();
+            w.column(&format!("{name}/unknown"), (0..count).flat_map(|n| [n as u16])).unwrap();
+            w.small(&format!("{name}/leb128"), vec![7u32; count * 2].into_iter()).unwrap();
+            w.bytes(&format!("{name}/bytes"), &vec![1; count * 2], Some(FAST)).unwrap();
+        }
+        let mut zip = ZipArchive::new(w.finish().unwrap()).unwrap();
+        for at in 0..zip.len() {
+            let entry = zip.by_index(at).unwrap();
+            let name = String::from_utf8(entry.name_raw().to_vec()).unwrap();
+            let compressed = !name.starts_with("small");
+            let size = if name.starts_with("small") {
+                2000
+            } else if name.starts_with("large/") {
+                40_000
+            } else {
+                400_000
+            };
+            assert_eq!((entry.compression() == CompressionMethod::Deflated, entry.size()), (compressed, size), "{name}");
+        }
     }
 }

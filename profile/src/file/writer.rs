@@ -141,7 +141,7 @@ impl<'p> Strings<'p> {
     }
 }
 
-/// Writes a profile and gives the sink back.
+/// Writes a profile to a sink, from its beginning, and gives the sink back.
 pub fn write_to<W: Write + Seek>(out: W, profile: &Profile) -> io::Result<W> {
     let p = profile;
     let mut strings = Strings::default();

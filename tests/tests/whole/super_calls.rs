@@ -3,6 +3,7 @@
 
 use cprof_tests::run::{Ending, Report};
 use cprof_tests::{OrFail, build, run};
+use std::process::Command;
 
 const EXCLUDED: &str = "SuperFails$Catches";
 
@@ -27,6 +28,23 @@ fn calls_of_code_that_is_not_woven_stay_below_its_caller() {
             let found = counted(&format!(",exclude={EXCLUDED}")).below(&roots, |_| false);
             let difference = found.difference("excluded", &expected, "seen through");
             assert_eq!(difference, None, "{flags:?} {options} on {}", bench.jdk.feature);
+        }
+    });
+}
+
+/// Where nodes are not below their callers' there is nothing to be found, and the search ends all the same.
+#[test]
+fn constructors_fail_outside_of_the_roots_and_where_there_is_no_room() {
+    run::on_every_jdk(|bench| {
+        for options in [",root=SuperFails.after", ",max-nodes=50", ",root=SuperFails$Base.<init>"] {
+            let out = build::fresh(&format!("super-outside-{}", bench.jdk.feature)).join("it.cprof");
+            let mut java = bench.program(&[]);
+            java.arg(format!("-agentpath:{}=quiet,out={}{options}", build::agent().display(), out.display())).arg("SuperFails");
+            let mut patient = Command::new("timeout");
+            patient.arg("120");
+            let ending = run::end(run::under(patient, &java));
+            assert_eq!((ending.stderr.as_str(), ending.code), ("", 0), "{options} on {}", bench.jdk.feature);
+            assert!(!Report::read(&out).tree.is_empty(), "{options} on {}", bench.jdk.feature);
         }
     });
 }

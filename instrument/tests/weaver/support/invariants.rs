@@ -43,16 +43,17 @@ pub fn check(weaver: &mut Weaver, bytes: &[u8]) -> bool {
     if before.name() != b"java/lang/Object" {
         assert_eq!(before.methods.len(), after.methods.len());
     }
+    let mut outline = Planner::default();
     for method in &woven.methods {
         let (old, new) = (&before.methods[usize::from(method.index)], &after.methods[usize::from(method.index)]);
         assert_eq!((old.name, old.descriptor, old.access), (new.name, new.descriptor, new.access));
         let plan = cprof_instrument::plan(&before, old).expect("it was planned").expect("it has code");
         assert_eq!((plan.counters, plan.leaf), (method.counters, method.leaf));
         // What readers of recordings see of it.
-        let mut outline = Planner::default();
         assert_eq!(outline.outline(&before, old), Ok(true));
         let places = |blocks: &[Block]| blocks.iter().map(|b| (b.start, b.end)).collect::<Vec<_>>();
-        assert_eq!((places(&outline.graph.blocks), outline.edges), (places(&plan.blocks), plan.edges));
+        assert_eq!((places(&outline.graph.blocks), outline.counters), (places(&plan.blocks), plan.counters));
+        assert_eq!(outline.edges, plan.edges);
         let code = after.code(new).expect("readable code").expect("code");
         assert!(code.handlers().all(|h| h.start < h.end && usize::from(h.end) <= code.bytes.len()));
         let replanned = cprof_instrument::plan(&after, new);

@@ -322,8 +322,9 @@ final class CProfTree {
         if (n == JUNK_NODE || CProfSlots.stale(n) || fold == 2 || depth != 0) return p;
         Unsafe u = unsafe;
         long thrower = n + ORIGIN;
+        long first = p + ORIGIN;
         while (p != EARLY_NODE && p != JUNK_NODE && !CProfSlots.stale(p) && callsSuper(u, p + ORIGIN, n + ORIGIN)
-                && !isMetAgain(u, thrower, p + ORIGIN)) {
+                && !isMetAgain(u, thrower, first, p + ORIGIN)) {
             long caller = parent(u, p + ORIGIN);
             int kind = u.getInt(null, caller);
             if (kind >= FIRST_METHOD) {
@@ -337,13 +338,15 @@ final class CProfTree {
     }
 
     /**
-     * Whether the method of {@code p} is also one of {@code n} or between them. No object is made by a constructor twice (JLS §8.8.7
-     * forbids that constructors call themselves), so that {@code p} made another one and has a handler. Who looked further up would
-     * walk through all of a deep recursion, in each of its frames.
+     * Whether the method of {@code p} is also the thrower's, or one of those from the first caller up to {@code p}. No compiler for Java
+     * has an object made by a constructor twice (JLS §8.8.7: they may not call themselves), so that {@code p} made another one and
+     * has a handler. Who looked further up would walk through all of a deep recursion, in each of its frames. (The thrower need not
+     * be below its caller: outside of the roots, and where there is no room, it is below a marker.)
      */
-    @Hidden private static boolean isMetAgain(Unsafe u, long n, long p) {
+    @Hidden private static boolean isMetAgain(Unsafe u, long thrower, long first, long p) {
         int method = u.getInt(null, p);
-        for (long a = n; a != p; a = parent(u, a)) {
+        if (method == u.getInt(null, thrower)) return true;
+        for (long a = first; a != p; a = parent(u, a)) {
             if (u.getInt(null, a) == method) return true;
         }
         return false;
