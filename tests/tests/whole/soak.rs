@@ -33,8 +33,21 @@ struct Size {
 
 impl Size {
     fn of(program: &Running) -> Size {
+        let threads = Size::threads(program);
         let memory_kb = program.status("VmRSS").saturating_sub(HEAP_MB * 1024);
-        Size { memory_kb, files: program.files() as u64, threads: program.status("Threads") }
+        Size { memory_kb, files: program.files() as u64, threads }
+    }
+
+    /// When no more of them end: one that was joined is there as long as it waits for a processor.
+    fn threads(program: &Running) -> u64 {
+        let mut threads = program.status("Threads");
+        loop {
+            std::thread::sleep(Duration::from_millis(200));
+            match program.status("Threads") {
+                fewer if fewer < threads => threads = fewer,
+                _ => return threads,
+            }
+        }
     }
 
     /// The largest of both in everything.
