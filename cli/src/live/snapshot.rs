@@ -6,7 +6,7 @@ use crate::args::Snapshot;
 use crate::output::{self, tell};
 use anyhow::Result;
 use cprof_live::take;
-use cprof_profile::model::Taken;
+use cprof_profile::model::{RunFacts, Taken};
 use std::path::Path;
 
 /// Writes it.
@@ -22,8 +22,9 @@ pub fn snapshot(args: &Snapshot) -> Result<()> {
     }
     let recording = which::recorded(args.pid)?;
     let profile = take::read(&recording)?.profile(Taken::Running)?;
-    // In a container it has another.
-    let out = out_path(&args.out, &of_recording(args.pid));
+    // As the agent names it, but for the process, which has another id in a container.
+    let started_ms = recording.started_ms().unwrap_or(profile.run.started_ms);
+    let out = out_path(&args.out, &RunFacts { pid: args.pid, started_ms, ..RunFacts::default() });
     let bytes = output::write_profile(&out, &profile)?;
     if args.quiet {
         // What there is to warn of is in the profile too.

@@ -310,7 +310,9 @@ mod tests {
         for (name, count) in [("small", 1000), ("large", 20_000), ("larger", 200_000)] {
             // Iterators that know how many they are, and that do not.
             w.column(&format!("{name}/known"), (0..count).map(|n| n as u16)).unwrap();
-            w.column(&format!("{name}/unknown"), (0..count).flat_map(|n| [n as u16])).unwrap();
+            let unknown = (0..count).flat_map(|n| vec![n as u16]);
+            assert_eq!(unknown.size_hint().0, 0);
+            w.column(&format!("{name}/unknown"), unknown).unwrap();
             w.small(&format!("{name}/leb128"), vec![7u32; count * 2].into_iter()).unwrap();
             w.bytes(&format!("{name}/bytes"), &vec![1; count * 2], Some(FAST)).unwrap();
         }
