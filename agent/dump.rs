@@ -11,7 +11,7 @@ use crate::{Agent, contained, facts, faults, lock, memory, message, now_ms, refu
 use cprof_instrument::abi;
 use cprof_profile::measure::measure;
 use cprof_profile::model::RunFacts;
-use cprof_profile::names::{Pattern, argument, counted, thousands};
+use cprof_profile::names::{Pattern, argument, contexts, counted};
 use cprof_profile::options;
 use cprof_profile::recording::log::Entry;
 use cprof_profile::recording::{self, Capture, Log, Memory, Summary};
@@ -334,10 +334,6 @@ fn line(summary: &Summary) -> String {
         ),
     };
     let methods = counted(summary.methods as u64, "method", "methods");
-    // Reports put the trees of threads together; here nobody waits for that.
-    let contexts = match summary.threads {
-        0 | 1 => counted(summary.contexts as u64, "context", "contexts"),
-        threads => format!("{} contexts of {} threads", thousands(summary.contexts as u64), thousands(threads as u64)),
-    };
+    let contexts = contexts(summary.contexts as u64, summary.threads);
     format!("wrote {path} ({size}, {methods} in {contexts}, {gaps}); show it with: cprof report {}", argument(&path.to_string()))
 }

@@ -81,8 +81,9 @@ const NO_MEMORY: &str = "the JVM has no memory for the woven classes: its metasp
 /// HotSpot drops the breakpoints in a class that is retransformed, whoever set them (`VM_RedefineClasses::redefine_single_class`,
 /// 17 to 25), and tells nobody. A debugger keeps what it has asked of a method, and HotSpot takes a breakpoint anywhere in its code
 /// (`JvmtiEnv::SetBreakpoint` looks at the code's length only): in the middle of an instruction, the JVM crashes there.
-pub(super) const BREAKPOINTS: &str = "the debugger's breakpoints in classes that are loaded are gone, as the JVM drops them where code changes; connect it anew before \
-     you set any, as by what it knows of the code before, the JVM would put them into the midst of instructions, and crash";
+pub(super) const BREAKPOINTS: &str = "the debugger's breakpoints in classes that are loaded are gone, as the JVM drops them where code \
+                                      changes; connect it anew before you set any, as by what it knows of the code before, the JVM \
+                                      would put them into the midst of instructions, and crash";
 
 /// Weaves what is loaded, and counts from then on.
 pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result<(), String> {
@@ -168,7 +169,8 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         let runtime = runtime_classes::install(jvmti, jni, &classes)?;
         let library = jni.new_string(&library).ok_or("no memory for a string in this JVM")?;
         jni.ask_static(runtime, c"attach", c"(Ljava/lang/String;)V", library).ok_or(
-            "cprof's runtime cannot be set up in this JVM: it must be able to load libcprof.so once more, by the same path, which a security manager may refuse, and have some heap left",
+            "cprof's runtime cannot be set up in this JVM: it must be able to load libcprof.so once more, by the same path, which a \
+             security manager may refuse, and have some heap left",
         )?;
         let methods = Methods::find(vm, feature);
         if methods.is_none() {
@@ -289,7 +291,8 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         reply.put("active_frames", before.frames);
         classes.each(|class| attached.clear_intrinsics(agent, class));
     }
-    agent.since.store(now_ms(), Ordering::SeqCst);
+    let since = now_ms();
+    agent.since.store(since, Ordering::SeqCst);
     switch(agent, jni, true)?;
     faults::pass("switched on");
     if let Some(attached) = &agent.attached {
@@ -299,7 +302,6 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
             return Err("this JVM is about to end, and nothing was counted".to_owned());
         }
         attached.counts.store(true, Ordering::SeqCst);
-        let since = agent.since.load(Ordering::SeqCst);
         agent.log.append(&Entry::Origin(&facts::origin(jvmti, &agent.options, agent.pid, since).to_json()));
     }
     reply.put("pause_ms", longest.as_millis());

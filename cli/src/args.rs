@@ -19,6 +19,7 @@ use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::Options;
+use cprof_profile::target::{CycleEstimator, Model};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -274,9 +275,13 @@ impl Evaluating {
         Options { cache: Some(cache), without_upcalls: self.no_upcalls, without_exceptions: self.no_exceptions }
     }
 
-    /// As they follow a processor's name: ` rws=3 no-exceptions`; empty without any.
-    pub fn settings(&self) -> String {
-        let mut settings: String = self.set.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    /// A processor's name with what these change of it: `jop rws=3 no-exceptions`.
+    pub fn named(&self, model: &Model) -> String {
+        format!("{}{}", model.name(), self.settings())
+    }
+
+    fn settings(&self) -> String {
+        let mut settings = settings(self.set.iter().map(|(name, value)| (name, value)));
         for (left_out, what) in [(self.no_upcalls, " no-upcalls"), (self.no_exceptions, " no-exceptions")] {
             settings.push_str(if left_out { what } else { "" });
         }
@@ -406,6 +411,11 @@ pub struct Explore {
     /// Leave out what bytecodes that throw cost
     #[arg(long)]
     pub no_exceptions: bool,
+}
+
+/// Parameters as they follow a processor's name: ` rws=3 wws=4`.
+pub fn settings<'a>(set: impl Iterator<Item = (&'a String, &'a i64)>) -> String {
+    set.map(|(name, value)| format!(" {name}={value}")).collect()
 }
 
 /// `NAME=NUMBER`.

@@ -3,7 +3,7 @@
 mod matrix;
 mod plot;
 
-use crate::args::{Evaluating, Explore, Format};
+use crate::args::{Evaluating, Explore, Format, settings};
 use crate::compare::cautions;
 use crate::output::{self, Output};
 use crate::progress::Progress;
@@ -223,10 +223,6 @@ fn row(c: &Configuration, measured: &Measured, bytecodes: u64, base: (f64, bool)
         return_miss_rate: rate(m.return_misses, m.returns),
         miss_rate: rate(m.entry_misses.saturating_add(m.return_misses), m.lookups()),
     }
-}
-
-fn settings<'a>(set: impl Iterator<Item = (&'a String, &'a i64)>) -> String {
-    set.map(|(name, value)| format!(" {name}={value}")).collect()
 }
 
 fn name(row: &Row) -> String {

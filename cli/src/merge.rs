@@ -1,6 +1,7 @@
 //! `cprof merge`: many profiles made one.
 
 use crate::args::Merge;
+use crate::live::{contexts, size};
 use crate::output;
 use crate::progress::Progress;
 use crate::style::Style;
@@ -38,9 +39,9 @@ pub fn merge(args: &Merge) -> Result<()> {
     }
     if !args.quiet {
         let runs = counted(merged.profile.runs.len() as u64, "run", "runs");
-        let contexts = output::contexts(&merged.profile);
+        let contexts = contexts(&merged.profile);
         let out = if output::is_standard(&args.out) { "standard output".into() } else { args.out.display().to_string() };
-        let what = format!("{runs} into {out} ({}, {contexts})", crate::live::size(bytes));
+        let what = format!("{runs} into {out} ({}, {contexts})", size(bytes));
         let show = output::shown_with(&args.out);
         output::tell(format_args!("merged {what}{show}"));
     }

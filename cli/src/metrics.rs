@@ -170,6 +170,6 @@ pub fn evaluated(counted: Counted<'_>, model: &Model, cache: CacheSpec, how: &Ev
     let Counted { profile, measures, natives, file } = counted;
     let evaluation = evaluate(profile, measures, natives, model, &options)
         .with_context(|| format!("{file}: target {}, cache {cache}", model.name()))?;
-    let name = format!("{}{}", model.name(), how.settings());
+    let name = how.named(model);
     Ok(OnProcessor { model: model.clone(), name, cache, own: false, options, nodes: evaluation.nodes, notes: evaluation.notes })
 }

@@ -4,8 +4,8 @@ use crate::style::{Style, printable_or_marked};
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_profile::file::{self, same, way_out};
-use cprof_profile::model::{Profile, special};
-use cprof_profile::names::{argument, counted, thousands};
+use cprof_profile::model::Profile;
+use cprof_profile::names::argument;
 use rustix::fs::{Access, AtFlags, CWD, OFlags, access, linkat};
 use rustix::io::Errno;
 use std::fmt;
@@ -16,17 +16,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempPath};
-
-/// How many contexts are in a profile, those of each tree of threads by themselves, as the agent says it at a run's end.
-pub fn contexts(profile: &Profile) -> String {
-    // Threads' roots are none, nor are the parents of folded ones.
-    let contexts = profile.nodes.method.iter().filter(|&&method| method < special::FIRST).count();
-    let contexts = counted(contexts as u64, "context", "contexts");
-    match profile.threads.len() {
-        0 | 1 => contexts,
-        threads => format!("{contexts} of {} threads", thousands(threads as u64)),
-    }
-}
 
 /// Enough that writing is not what takes the time.
 const BUFFER: usize = 1 << 20;

@@ -18,14 +18,6 @@ pub(crate) const START: u64 = 0xcbf2_9ce4_8422_2325;
 /// others. Made of what ran, when, as which process, and of all methods' counters, in whatever order these are in the profile, as it
 /// depends on the order of merging.
 pub fn run_id(profile: &Profile) -> String {
-    let run = &profile.run;
-    let mut hash = START;
-    for text in [&run.cprof_version, &run.jvm_version, &run.main_class, &run.options].into_iter().chain(&run.command_line) {
-        hash = fnv(fnv(hash, text.as_bytes()), &[0xFF]);
-    }
-    for number in [run.pid.into(), run.started_ms, run.ended_ms, run.lost_calls, profile.runs.len() as u64] {
-        hash = fnv(hash, &number.to_le_bytes());
-    }
     let of_method = |method: &Method| of_texts([&profile.classes[method.class as usize].name, &method.name, &method.descriptor]);
     let methods: Vec<u64> = profile.methods.iter().map(of_method).collect();
     let nodes = &profile.nodes;
@@ -33,18 +25,25 @@ pub fn run_id(profile: &Profile) -> String {
     let mut rows = nodes.rows();
     let of_node = |node: usize| {
         let context = fnv(method(node), &method(nodes.parent[node] as usize).to_le_bytes());
-        rows.of(node).iter().fold(context, |hash, counter| fnv(hash, &counter.to_le_bytes()))
+        of_numbers(context, rows.of(node).iter().copied())
     };
     let counters = (0..nodes.len()).map(of_node).fold(0u64, u64::wrapping_add);
-    let of_run = |run: &RunFacts| {
-        let numbers = [run.pid.into(), run.started_ms, run.ended_ms];
-        numbers.iter().fold(of_texts([&run.main_class, &run.options, &run.jvm_version]), |hash, n| fnv(hash, &n.to_le_bytes()))
-    };
     let merged = profile.runs.iter().map(|run| of_run(&run.facts)).fold(0u64, u64::wrapping_add);
-    format!("{:016x}", fnv(fnv(hash, &counters.to_le_bytes()), &merged.to_le_bytes()))
+    format!("{:016x}", of_numbers(of_run(&profile.run), [profile.runs.len() as u64, merged, counters]))
 }
 
-fn of_texts(texts: [&String; 3]) -> u64 {
+/// What ran, when, as which process.
+fn of_run(run: &RunFacts) -> u64 {
+    let texts = [&run.cprof_version, &run.jvm_version, &run.main_class, &run.options];
+    let hash = of_texts(texts.into_iter().chain(&run.command_line));
+    of_numbers(hash, [run.pid.into(), run.started_ms, run.ended_ms, run.lost_calls])
+}
+
+fn of_numbers(hash: u64, numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().fold(hash, |hash, number| fnv(hash, &number.to_le_bytes()))
+}
+
+fn of_texts<'t>(texts: impl IntoIterator<Item = &'t String>) -> u64 {
     texts.into_iter().fold(START, |hash, text| fnv(fnv(hash, text.as_bytes()), &[0xFF]))
 }
 

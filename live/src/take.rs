@@ -76,17 +76,15 @@ pub fn read(recording: &Recording) -> Result<Reading, TakeError> {
     })?;
     let log = recording.log().map_err(fail)?;
     let kept_back = recording.kept_back().map_err(fail)?;
-    // Before what follows from it.
-    let seen = std::mem::take(&mut capture.warnings);
     for (bit, missing) in [
-        (flags::PRIVATE, "contexts that the JVM kept in memory of its own are missing"),
         (flags::LOG_PRIVATE, "classes that the JVM kept in memory of its own are missing, with their contexts"),
+        (flags::PRIVATE, "contexts that the JVM kept in memory of its own are missing"),
     ] {
         if kept_back & bit != 0 {
-            capture.warnings.push(format!("shared memory was full: {missing}"));
+            // Before what follows from it.
+            capture.warnings.insert(0, format!("shared memory was full: {missing}"));
         }
     }
-    capture.warnings.extend(seen);
     Ok(Reading { path, capture, log, recorded })
 }
 

@@ -131,6 +131,15 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
+/// Contexts that are counted tree by tree: `87,313 contexts of 8 threads`. Reports put the trees together.
+pub fn contexts(number: u64, threads: usize) -> String {
+    let contexts = counted(number, "context", "contexts");
+    match threads {
+        0 | 1 => contexts,
+        threads => format!("{contexts} of {} threads", thousands(threads as u64)),
+    }
+}
+
 /// The main class, module or jar of a JVM's command (the property `sun.java.command`), which its parameters follow after a blank. One
 /// of the process's arguments tells where it ends if it has blanks itself.
 pub fn main_of<'c>(command: &'c str, arguments: &[String]) -> &'c str {

@@ -1,6 +1,6 @@
 //! Which configurations are compared: a matrix, all of whose combinations are.
 
-use super::settings;
+use crate::args::settings;
 use crate::output;
 use crate::report::processor::{chosen_cache, recorded_model, with};
 use anyhow::{Context, Result, bail};

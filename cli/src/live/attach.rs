@@ -14,7 +14,6 @@ use cprof_live::hotspot::exchange::Exchange;
 use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
 use cprof_live::hotspot::metaspace::{Kind, Metaspace};
 use cprof_live::process::Process;
-use cprof_profile::model::RunFacts;
 use cprof_profile::names::{dotted, few, thousands};
 use cprof_profile::options::literal;
 use cprof_profile::target::Library;
@@ -46,8 +45,7 @@ pub fn attach(args: &Attach) -> Result<()> {
     if args.out == "-" {
         bail!(Usage("standard output cannot be written by the JVM; name a file with --out, as -o app.cprof".to_owned()));
     }
-    let run = RunFacts { pid: args.pid, started_ms: now_ms(), ..RunFacts::default() };
-    let out = output::absolute(&out_path(&args.out, &run))?;
+    let out = output::absolute(&out_path(&args.out, args.pid, now_ms()))?;
     let mut options = Options::quiet();
     let name = out.to_str().context("the name of the file to write is no text that the JVM could be sent")?;
     options.add("out", &literal(name))?;
@@ -151,7 +149,7 @@ pub fn detach(args: &Detach) -> Result<()> {
     }
     let (out, bytes, reply) = match &args.out {
         Some(out) => {
-            let out = out_path(out, &of_recording(args.pid));
+            let out = out_path(out, args.pid, started(args.pid));
             // To detach cannot be taken back.
             output::has_place(&out, Path::to_owned)?;
             let fetched = target.fetch(Options::command("detach"), &out);
@@ -170,10 +168,9 @@ pub fn detach(args: &Detach) -> Result<()> {
     Ok(())
 }
 
-/// What file names tell of the recording of a process; of one that is not in shared memory, from now on.
-pub fn of_recording(pid: u32) -> RunFacts {
-    let started_ms = which::recorded(pid).ok().and_then(|recording| recording.started_ms()).unwrap_or_else(now_ms);
-    RunFacts { pid, started_ms, ..RunFacts::default() }
+/// When the recording of a process began, for file names, in milliseconds since 1970; of one that is not in shared memory: now.
+pub fn started(pid: u32) -> u64 {
+    which::recorded(pid).ok().and_then(|recording| recording.started_ms()).unwrap_or_else(now_ms)
 }
 
 /// Has the agent write a profile, with the JVM's threads stopped meanwhile. Answers the file's size.

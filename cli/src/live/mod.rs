@@ -17,15 +17,15 @@ pub use top::top;
 
 use crate::output::{self, tell};
 use crate::style::Style;
-use cprof_profile::model::RunFacts;
-use cprof_profile::options;
+use cprof_profile::model::{Profile, special};
+use cprof_profile::{names, options};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The file to write: `-` is standard output; in others `%p` is the process, `%t` the start of its recording.
-fn out_path(pattern: &str, run: &RunFacts) -> PathBuf {
-    options::out_path(Path::new(pattern), run.pid, run.started_ms / 1000)
+fn out_path(pattern: &str, pid: u32, started_ms: u64) -> PathBuf {
+    options::out_path(Path::new(pattern), pid, started_ms / 1000)
 }
 
 /// `wrote app.cprof (3.1 MB); show it with: cprof report app.cprof`, with what there is to say of the size.
@@ -34,6 +34,13 @@ fn wrote(out: &Path, size: &str) -> String {
         true => format!("wrote it to standard output ({size})"),
         false => format!("wrote {} ({size}){}", out.display(), output::shown_with(out)),
     }
+}
+
+/// How many contexts a profile has, tree by tree.
+pub fn contexts(profile: &Profile) -> String {
+    // Threads' roots are none, nor are the parents of folded ones.
+    let number = profile.nodes.method.iter().filter(|&&method| method < special::FIRST).count();
+    names::contexts(number as u64, profile.threads.len())
 }
 
 /// Says what a profile warns of.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use cprof_live::process::own_user;
 use cprof_live::take;
 use cprof_profile::integrity::{self, Integrity};
-use cprof_profile::model::{RunFacts, Taken};
+use cprof_profile::model::Taken;
 use cprof_profile::names::{argument, thousands};
 use cprof_profile::{file, model};
 use std::os::unix::fs::MetadataExt;
@@ -20,7 +20,7 @@ pub fn recover(args: &Recover) -> Result<()> {
     let profile = take::read(&recording)?.profile(Taken::Killed)?;
     // As the agent names it.
     let started_ms = recording.started_ms().unwrap_or(profile.run.started_ms);
-    let out = out_path(&args.out, &RunFacts { pid: profile.run.pid, started_ms, ..RunFacts::default() });
+    let out = out_path(&args.out, profile.run.pid, started_ms);
     // Before anything takes the place of what may be a good profile.
     let kept =
         || if output::is_standard(&out) { "nothing was written".into() } else { format!("{} was not written", out.display()) };

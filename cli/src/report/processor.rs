@@ -93,7 +93,7 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
     if args.target.is_none() {
         notes.extend(model_has_changed(&profile.run, |name| format!("--target {name}")));
     }
-    let name = format!("{}{}", model.name(), args.how.settings());
+    let name = args.how.named(&model);
     Ok(Some(Evaluated { model, name, cache, notes, options }))
 }
 

@@ -151,15 +151,12 @@ impl Graph {
     /// # Errors
     /// Malformed code: unknown opcodes, jumps into an instruction or out of the code, code that runs off its end.
     pub fn analyse<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>, code: &Code<'a>) -> Result<(), Error> {
-        let is_constructor = self.mark(class, method, code)?;
-        self.find_blocks(code, Some(&self.context(class, method)))?;
-        self.find_edges(code)?;
+        let is_constructor = self.shape(class, method, code, true)?;
         self.overwrites_this = false;
         if is_constructor {
             self.find_uninitialised(code);
             self.overwrites_this = self.stores_of_0.iter().any(|&bci| self.block_around(bci).uninitialised);
         }
-        self.find_loop_depths();
         Ok(())
     }
 
@@ -169,22 +166,21 @@ impl Graph {
     /// # Errors
     /// As there.
     pub fn outline<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>, code: &Code<'a>) -> Result<(), Error> {
-        self.mark(class, method, code)?;
-        let context = self.has_unlocks.then(|| self.context(class, method));
-        self.find_blocks(code, context.as_ref())?;
-        self.find_edges(code)?;
-        self.find_loop_depths();
-        Ok(())
+        self.shape(class, method, code, false).map(drop)
     }
 
-    /// Marks all but what throws; answers whether it is a constructor that calls another.
-    fn mark<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>, code: &Code<'a>) -> Result<bool, Error> {
+    /// Marks, blocks and edges; `throws`: what throws, too, whoever asks. Answers whether it is a constructor that calls another.
+    fn shape<'a>(&mut self, class: &ClassFile<'a>, method: &Method<'a>, code: &Code<'a>, throws: bool) -> Result<bool, Error> {
         let is_constructor = method.is_constructor() && class.super_index != 0;
         self.mark_leaders(class, code, is_constructor)?;
         self.mark_handlers(code)?;
         if is_constructor {
             self.mark_super_calls(class, code)?;
         }
+        let context = (throws || self.has_unlocks).then(|| self.context(class, method));
+        self.find_blocks(code, context.as_ref())?;
+        self.find_edges(code)?;
+        self.find_loop_depths();
         Ok(is_constructor)
     }
 

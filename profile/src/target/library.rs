@@ -63,8 +63,8 @@ impl Library {
     pub fn short_name(self, word: &str) -> Cow<'_, str> {
         let is_shipped = |name: &str| SHIPPED.iter().any(|s| s.name == name);
         let file = Path::new(word);
-        let names = [file.file_stem(), file.file_name()].into_iter().flatten().map(|name| name.to_string_lossy());
-        names.into_iter().find(|name| !is_shipped(name)).unwrap_or(Cow::Borrowed(word))
+        let mut names = [file.file_stem(), file.file_name()].into_iter().flatten().map(|name| name.to_string_lossy());
+        names.find(|name| !is_shipped(name)).unwrap_or(Cow::Borrowed(word))
     }
 
     /// Finds a model and its bases: a shipped one by its name, any other by the path of its file, which has a `/` or ends

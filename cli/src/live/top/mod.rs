@@ -201,7 +201,7 @@ impl Watch {
     fn write(&self) -> Result<String> {
         let profile = take::read(&self.recording)?.profile(Taken::Running)?;
         let now = profile.run.ended_ms / 1000;
-        let path = out_path(&format!("cprof-{}-{now}.cprof", self.process.pid), &profile.run);
+        let path = out_path(&format!("cprof-{}-{now}.cprof", self.process.pid), profile.run.pid, profile.run.started_ms);
         output::write_profile(&path, &profile)?;
         Ok(format!("wrote {}", path.display()))
     }
