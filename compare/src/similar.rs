@@ -30,16 +30,21 @@ pub fn similar(list: &[Symbol], what: &str, kinds: Kinds) -> String {
         names.dedup();
         names
     };
+    let of = |class: &str| -> Vec<&Symbol> { list.iter().filter(|s| s.class == class).collect() };
+    let methods_of = |class: &[&Symbol]| few(&sorted(&mut class.iter().map(|s| s.method.clone())), OF_CLASS);
+    let class = of(&name);
+    if kinds == Kinds::Methods && !class.is_empty() {
+        return format!("it is a class, of which a method must be named; methods of it that ran: {}", methods_of(&class));
+    }
     let (class, method) = name.rsplit_once('.').unwrap_or(("", &name));
-    let of_class: Vec<&Symbol> = list.iter().filter(|s| s.class == class).collect();
+    let of_class = of(class);
     if of_class.iter().any(|s| s.method == method) {
         let others = of_class.iter().filter(|s| s.method == method);
         let others = sorted(&mut others.map(|s| format!("{name}{}", parameters(&s.descriptor))));
         return format!("others of that name ran: {}", few(&others, SUGGESTIONS));
     }
     if !of_class.is_empty() {
-        let methods = sorted(&mut of_class.iter().map(|s| s.method.clone()));
-        return format!("methods of that class that ran: {}", few(&methods, OF_CLASS));
+        return format!("methods of that class that ran: {}", methods_of(&of_class));
     }
     let methods = list.iter().map(|s| format!("{}.{}", s.class, s.method));
     let classes = list.iter().filter(|_| kinds == Kinds::Both).map(|s| s.class.clone());
@@ -81,6 +86,10 @@ mod tests {
         let (of_class, of_name) = ("methods of that class that ran: decode, encode", "others of that name ran: ");
         assert_eq!(meant("com.acme.Codec.encoed"), of_class);
         assert_eq!(meant("com/acme/Codec.encoed"), of_class);
+        assert_eq!(
+            meant("com.acme.Codec"),
+            "it is a class, of which a method must be named; methods of it that ran: decode, encode"
+        );
         assert_eq!(
             meant("com.acme.Codec.encode()V"),
             format!("{of_name}com.acme.Codec.encode(byte[]), com.acme.Codec.encode(int)")

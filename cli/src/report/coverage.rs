@@ -21,6 +21,12 @@ pub fn gaps(methods: u64, classes: u64) -> Vec<String> {
     kinds.into_iter().filter(|(number, ..)| *number > 0).map(|(number, one, many)| counted(number, one, many)).collect()
 }
 
+/// `not covered: 3 methods, 1 class`; none if all is.
+pub fn not_covered(c: &Coverage) -> Option<String> {
+    let gaps = gaps(c.methods_not_covered as u64, c.classes_not_covered as u64);
+    (!gaps.is_empty()).then(|| format!("not covered: {}", gaps.join(", ")))
+}
+
 /// The line in every report, and warnings where there are any.
 pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     worth(view, ["; --coverage lists them", "; see --coverage"], out, style)
@@ -29,11 +35,9 @@ pub fn line(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
 /// The same; behind what is not covered, and behind what is too large, `more`.
 fn worth(view: &View, more: [&str; 2], out: &mut dyn Write, style: Style) -> io::Result<()> {
     let c = Coverage::new(view);
-    if c.gaps.is_empty() {
-        writeln!(out, "not covered: nothing")?;
-    } else {
-        let gaps = gaps(c.methods_not_covered as u64, c.classes_not_covered as u64);
-        writeln!(out, "not covered: {}{}", gaps.join(", "), more[0])?;
+    match not_covered(&c) {
+        None => writeln!(out, "not covered: nothing")?,
+        Some(not_covered) => writeln!(out, "{not_covered}{}", more[0])?,
     }
     let run = &view.profile.run;
     if !c.too_large.is_empty() {

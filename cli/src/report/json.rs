@@ -8,16 +8,30 @@ use cprof_profile::natives;
 use cprof_profile::projections::MethodRow;
 use serde::Serialize;
 
-/// `cprof report --format json`.
+/// `cprof report --format json`: rows, and what is to be known beside them.
 #[derive(Serialize)]
-pub struct Methods<'a> {
-    pub totals: Totals<'a>,
-    pub methods: Vec<Method<'a>>,
-    pub coverage: Coverage<'a>,
-    pub run: &'a RunFacts,
+pub struct Document<'a, Rows> {
+    totals: Totals<'a>,
+    /// A struct of one field: `methods`, `contexts` or `threads`.
+    #[serde(flatten)]
+    rows: Rows,
+    coverage: Coverage<'a>,
+    run: &'a RunFacts,
     /// Of a merged profile.
     #[serde(skip_serializing_if = "<[Run]>::is_empty")]
-    pub runs: &'a [Run],
+    runs: &'a [Run],
+}
+
+impl<'a, Rows> Document<'a, Rows> {
+    pub fn new(view: &'a View, rows: Rows) -> Document<'a, Rows> {
+        Document {
+            totals: Totals::new(view),
+            rows,
+            coverage: Coverage::new(view),
+            run: &view.profile.run,
+            runs: &view.profile.runs,
+        }
+    }
 }
 
 /// Sums.

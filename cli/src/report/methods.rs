@@ -1,8 +1,9 @@
 //! By method.
 
+use super::json::{Document, Method};
 use super::processor::{Columns, HEADER, Sums, cpi, ratio};
 use super::view::{View, readable, share};
-use super::{coverage, field, json as shapes};
+use super::{coverage, field};
 use crate::args::Report;
 use crate::date::utc;
 use crate::style::Style;
@@ -11,6 +12,7 @@ use anyhow::Result;
 use cprof_profile::model::{Run, RunFacts};
 use cprof_profile::names::{counted, thousands};
 use cprof_profile::projections::MethodRow;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -156,16 +158,13 @@ pub fn csv(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
 
 /// `totals`, `methods`, `coverage`, `run`.
 pub fn json(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
+    #[derive(Serialize)]
+    struct Methods<'a> {
+        methods: Vec<Method<'a>>,
+    }
     let rows = chosen(view, args);
-    let methods = rows.iter().map(|r| shapes::Method::new(view, r)).collect();
-    let report = shapes::Methods {
-        totals: shapes::Totals::new(view),
-        methods,
-        coverage: shapes::Coverage::new(view),
-        run: &view.profile.run,
-        runs: &view.profile.runs,
-    };
-    serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;
+    let methods = rows.iter().map(|r| Method::new(view, r)).collect();
+    serde_json::to_writer_pretty(&mut *out, &Document::new(view, Methods { methods })).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! By thread.
 
+use super::json::Document;
 use super::processor::{Columns, HEADER};
 use super::view::{View, share};
 use super::{coverage, field, methods};
@@ -10,7 +11,6 @@ use anyhow::Result;
 use cprof_profile::names::thousands;
 use cprof_profile::projections::{ThreadRow, by_thread};
 use serde::Serialize;
-use serde_json::json;
 use std::io::{self, Write};
 
 fn rows(view: &View, args: &Report) -> Vec<ThreadRow> {
@@ -99,8 +99,12 @@ pub fn csv(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// `{"threads": [...]}`.
+/// `totals`, `threads`, `coverage`, `run`.
 pub fn json(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
+    #[derive(Serialize)]
+    struct Threads<'a> {
+        threads: Vec<Row<'a>>,
+    }
     #[derive(Serialize)]
     struct Row<'a> {
         thread: &'a str,
@@ -113,9 +117,10 @@ pub fn json(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
         processor: Option<Columns>,
     }
     let rows = rows(view, args);
-    let row = |r: &'_ ThreadRow| {
+    let shown = &rows[..shown(&rows, args)];
+    let threads = shown.iter().map(|r| {
         let t = &r.totals;
-        json!(Row {
+        Row {
             thread: &r.label,
             threads: r.threads,
             contexts: t.contexts,
@@ -123,10 +128,10 @@ pub fn json(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
             exceptional_exits: t.exceptional_exits,
             bytecodes: t.own,
             processor: columns(view, r),
-        })
-    };
-    let rows: Vec<_> = rows[..shown(&rows, args)].iter().map(row).collect();
-    serde_json::to_writer_pretty(&mut *out, &json!({ "threads": rows })).map_err(io::Error::from)?;
+        }
+    });
+    let threads = Threads { threads: threads.collect() };
+    serde_json::to_writer_pretty(&mut *out, &Document::new(view, threads)).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(())
 }

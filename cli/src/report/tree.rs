@@ -1,7 +1,7 @@
 //! Calling contexts.
 
 use super::choice::loose;
-use super::json::{Coverage, Totals};
+use super::json::Document;
 use super::processor::{Columns, HEADER};
 use super::view::{View, readable, share};
 use super::{coverage, field, methods};
@@ -9,7 +9,6 @@ use crate::args::{Report, Sort};
 use crate::style::Style;
 use anyhow::Result;
 use cprof_profile::call_lines::CallLines;
-use cprof_profile::model::{Run, RunFacts};
 use cprof_profile::names::{Pattern, thousands};
 use cprof_profile::tree::{Context, Visit, What};
 use serde::{Serialize, Serializer};
@@ -253,22 +252,11 @@ pub fn csv(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
 pub fn json(view: &View, args: &Report, out: &mut dyn Write) -> Result<()> {
     #[derive(Serialize)]
     struct Contexts<'a> {
-        totals: Totals<'a>,
         #[serde(serialize_with = "rows")]
         contexts: (&'a View, &'a Report),
-        coverage: Coverage<'a>,
-        run: &'a RunFacts,
-        #[serde(skip_serializing_if = "<[Run]>::is_empty")]
-        runs: &'a [Run],
     }
-    let report = Contexts {
-        totals: Totals::new(view),
-        contexts: (view, args),
-        coverage: Coverage::new(view),
-        run: &view.profile.run,
-        runs: &view.profile.runs,
-    };
-    serde_json::to_writer(&mut *out, &report).map_err(io::Error::from)?;
+    let contexts = Contexts { contexts: (view, args) };
+    serde_json::to_writer(&mut *out, &Document::new(view, contexts)).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(())
 }
