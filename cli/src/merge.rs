@@ -8,11 +8,8 @@ use crate::style::Style;
 use crate::usage::Usage;
 use anyhow::{Result, bail};
 use cprof_profile::file;
-use cprof_profile::merge::Merger;
-use cprof_profile::model::Run;
+use cprof_profile::merge::{Merger, repeated};
 use cprof_profile::names::counted;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::io;
 
 /// Reads one profile after the other, adds them up, and writes the sum.
@@ -34,7 +31,7 @@ pub fn merge(args: &Merge) -> Result<()> {
     let bytes = output::write_profile(&args.out, &merged.profile)?;
     drop(progress);
     let style = Style::of(&io::stderr());
-    for note in merged.notes.iter().chain(&twice(&merged.profile.runs)) {
+    for note in merged.notes.iter().chain(&repeated(&merged.profile.runs)) {
         output::tell(format_args!("{}", style.warning(note)));
     }
     if !args.quiet {
@@ -46,31 +43,4 @@ pub fn merge(args: &Merge) -> Result<()> {
         output::tell(format_args!("merged {what}{show}"));
     }
     Ok(())
-}
-
-/// Says which runs are in there several times: that may be meant, and may be two names of one file. Snapshots of one run, which end
-/// at different times, have its counts from its start.
-fn twice(runs: &[Run]) -> Option<String> {
-    let mut ends = BTreeMap::new();
-    let (mut again, mut snapshots) = (Vec::new(), false);
-    for run in runs {
-        match ends.entry((run.facts.started_ms, run.facts.pid, &run.facts.command_line)) {
-            Entry::Vacant(entry) => {
-                entry.insert(run.facts.ended_ms);
-            }
-            Entry::Occupied(first) => {
-                again.push(run);
-                snapshots |= *first.get() != run.facts.ended_ms;
-            }
-        }
-    }
-    let first = again.first()?;
-    let snapshots = if snapshots { "; snapshots count from the start of the run" } else { "" };
-    Some(format!(
-        "{} of the {} runs {} there more than once, {} among them: their counts are, too{snapshots}",
-        again.len(),
-        runs.len(),
-        if again.len() == 1 { "is" } else { "are" },
-        first.file
-    ))
 }

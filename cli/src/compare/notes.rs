@@ -7,6 +7,7 @@ use crate::report::view::View;
 use cprof_compare::diff::Comparison;
 use cprof_compare::pair::By;
 use cprof_compare::renumbering::{Renumbered, Unclear};
+use cprof_profile::merge::repeated;
 use cprof_profile::model::Profile;
 use cprof_profile::names::{argument, counted, thousands};
 use cprof_profile::natives::NotTold;
@@ -40,6 +41,7 @@ fn cautions_with(view: &View, listed: usize) -> Vec<String> {
     let file = &view.file;
     let mut notes = Vec::new();
     notes.extend(view.profile.run.taken.caution().map(|caution| format!("{file}: {caution}")));
+    notes.extend(repeated(&view.profile.runs).map(|repeated| format!("{file}: {repeated}")));
     let lost = view.profile.run.lost_calls;
     notes.extend((lost > 0).then(|| format!("{file}: {} {NO_ROOM}: its totals are incomplete", thousands(lost))));
     if view.measures.inconsistent > 0 {

@@ -9,6 +9,7 @@ use crate::date::utc;
 use crate::style::Style;
 use crate::table::Table;
 use anyhow::Result;
+use cprof_profile::merge::repeated;
 use cprof_profile::model::{Run, RunFacts};
 use cprof_profile::names::{counted, thousands};
 use cprof_profile::projections::MethodRow;
@@ -46,8 +47,8 @@ pub fn head(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     if !run.options.is_empty() {
         writeln!(out, "{}", style.dim(&format!("options: {}", run.options)))?;
     }
-    if let Some(caution) = run.taken.caution() {
-        writeln!(out, "{}", style.warning(caution))?;
+    for caution in run.taken.caution().map(str::to_owned).into_iter().chain(repeated(runs)) {
+        writeln!(out, "{}", style.warning(&caution))?;
     }
     let totals = &view.totals;
     let threads: u64 = view.profile.threads.iter().zip(&view.threads).filter(|t| *t.1).map(|t| u64::from(t.0.leases)).sum();

@@ -69,6 +69,11 @@ fn reports_of_what_was_merged() {
     let (code, out, err) = folder.cprof("merge -q all.cprof a.cprof -o more.cprof");
     assert_eq!((code, out.as_str()), (0, ""));
     assert_eq!(err, "cprof: 1 of the 3 runs is there more than once, a.cprof among them: their counts are, too\n");
+    let again = "1 of the 3 runs is there more than once, a.cprof among them: their counts are, too";
+    let (_, text, _) = folder.cprof("report more.cprof");
+    assert_eq!(text.lines().nth(2), Some(again), "{text}");
+    let (code, _, err) = folder.cprof("histogram more.cprof");
+    assert_eq!((code, err), (0, format!("cprof: note: more.cprof: {again}\n")));
     folder.profile("later.cprof", |p| p.run.ended_ms += 1);
     let (code, _, err) = folder.cprof("merge -q a.cprof later.cprof -o more.cprof");
     assert!(code == 0 && err.contains("1 of the 2 runs") && err.contains("snapshots count from the start"), "{err}");

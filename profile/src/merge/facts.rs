@@ -2,6 +2,8 @@
 
 use crate::model::{Run, RunFacts};
 use crate::target::Library;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// What is the same in all runs stays; what differs is empty or 0, and is told of each run in [`crate::model::Profile::runs`].
 /// Sums, extents and cautions are those of all.
@@ -47,6 +49,33 @@ pub(super) fn combine(runs: &[Run], same_model: bool, notes: &mut Vec<String>) -
         );
     }
     all
+}
+
+/// Says which runs are in there several times, if any: that may be meant, and may be two names of one file. Snapshots of one run, which
+/// end at different times, have its counts from its start.
+pub fn repeated(runs: &[Run]) -> Option<String> {
+    let mut ends = BTreeMap::new();
+    let (mut again, mut snapshots) = (Vec::new(), false);
+    for run in runs {
+        match ends.entry((run.facts.started_ms, run.facts.pid, &run.facts.command_line)) {
+            Entry::Vacant(entry) => {
+                entry.insert(run.facts.ended_ms);
+            }
+            Entry::Occupied(first) => {
+                again.push(run);
+                snapshots |= *first.get() != run.facts.ended_ms;
+            }
+        }
+    }
+    let first = again.first()?;
+    let snapshots = if snapshots { "; snapshots count from the start of the run" } else { "" };
+    Some(format!(
+        "{} of the {} runs {} there more than once, {} among them: their counts are, too{snapshots}",
+        again.len(),
+        runs.len(),
+        if again.len() == 1 { "is" } else { "are" },
+        first.file
+    ))
 }
 
 /// Whether two models are called the same in reports.

@@ -17,6 +17,7 @@ use crate::model::{Gap, Profile, Run};
 use crate::target::ModelFile;
 use classes::Classes;
 use contexts::Contexts;
+pub use facts::repeated;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
