@@ -310,7 +310,7 @@ impl Arena {
 
     /// Whether some of it is in no file.
     pub fn is_private(&self) -> bool {
-        crate::lock(&self.ready).private
+        self.u32_at(header::FLAGS).load(Ordering::Acquire) & flags::PRIVATE != 0
     }
 
     /// Makes the bytes at `at` usable: in the file, or, when that is full, as private memory.
@@ -330,9 +330,12 @@ impl Arena {
         // Nothing was handed out yet of what is not ready.
         let table = abi::METHODS + ready.table..abi::CHUNKS;
         let chunks = ready.chunks..self.reserved;
-        ready.private = self.make_private(table) && self.make_private(chunks);
-        if ready.private {
+        let private = [table, chunks].map(|part| self.make_private(part));
+        if private.contains(&true) {
             self.u32_at(header::FLAGS).fetch_or(flags::PRIVATE, Ordering::Release);
+        }
+        ready.private = !private.contains(&false);
+        if ready.private {
             message(&format!(
                 "shared memory has no room for {} KB more ({error}): from here on contexts are kept in private memory; a profile will be \
                  written as usual, but not if the JVM is killed. Make /dev/shm larger for the next run, or bound the tree with depth= or \

@@ -7,11 +7,11 @@ use crate::jni::Jni;
 use crate::muted::Muted;
 use crate::stacks::Frames;
 use crate::stopped::{Find, Stopped};
-use crate::{Agent, contained, facts, faults, lock, memory, message, now_ms, refusals, say};
+use crate::{Agent, contained, facts, faults, lock, memory, message, refusals, say};
 use cprof_instrument::abi;
 use cprof_profile::measure::measure;
-use cprof_profile::model::RunFacts;
-use cprof_profile::names::{Pattern, argument, contexts, counted};
+use cprof_profile::model::{RunFacts, now_ms};
+use cprof_profile::names::{Pattern, argument, contexts, counted, size};
 use cprof_profile::options;
 use cprof_profile::recording::log::Entry;
 use cprof_profile::recording::{self, Capture, Log, Memory, Summary};
@@ -223,7 +223,7 @@ impl Agent {
             // Not before: a class that is loaded meanwhile may run.
             let records = self.log.records();
             let log = Log::read(&records);
-            let stacks = Frames::new(self, &log).stacks(jni, &mut stopped, muted.as_ref(), self.contexts, &self.arena);
+            let stacks = Frames::new(self, &log).stacks(jni, &mut stopped, muted.as_ref());
             // Threads that ran on, to come out of injected code, may have loaded classes and be in them now.
             let more = self.log.len() != records.len() as u64;
             if more && begin.elapsed() <= LONGEST {
@@ -320,10 +320,7 @@ impl Agent {
 /// The line at the end.
 fn line(summary: &Summary) -> String {
     let path = summary.path.display();
-    let size = match summary.bytes {
-        bytes if bytes < 1 << 20 => format!("{:.0} KB", bytes as f64 / 1024.0),
-        bytes => format!("{:.1} MB", bytes as f64 / (1u64 << 20) as f64),
-    };
+    let size = size(summary.bytes);
     let gaps = match (summary.methods_not_covered, summary.classes_not_covered) {
         (0, 0) => "all code covered".to_owned(),
         (methods, 0) => format!("{} not covered", counted(methods as u64, "method", "methods")),

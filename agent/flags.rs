@@ -81,23 +81,19 @@ const COMMAND_LINE: c_int = 1;
 const NO_FLAGS: &str =
     "this JVM does not describe its flags (gHotSpotVMStructs); it is no HotSpot. Use OpenJDK 17, 21 or 25 with HotSpot";
 
-/// A flag that could not be set, and why it matters.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Missing(pub String);
-
 /// Sets every flag that exact counting needs on a JVM of this feature release, and those that make it cheaper, with method caches
-/// or without.
-pub fn set(vm: *mut JavaVM, feature: u32, caches: bool) -> Result<Vec<Missing>, String> {
+/// or without. Answers which could not be set, and why that matters.
+pub fn set(vm: *mut JavaVM, feature: u32, caches: bool) -> Result<Vec<String>, String> {
     let table = Table::find(vm).ok_or(NO_FLAGS)?;
     let mut missing = Vec::new();
     for &(name, value) in SWITCHES {
         if !table.set_bool(name, value) {
-            missing.push(Missing(format!("flag {name} is not in this JVM: its compilers may drop calls")));
+            missing.push(format!("flag {name} is not in this JVM: its compilers may drop calls"));
         }
     }
     for (name, releases) in ENDLESS {
         if releases.contains(&feature) && !table.set_bool(name, false) {
-            missing.push(Missing(format!("flag {name} is not in this JVM: its compilers may take long")));
+            missing.push(format!("flag {name} is not in this JVM: its compilers may take long"));
         }
     }
     if feature >= SPILLING.1 {
@@ -109,7 +105,7 @@ pub fn set(vm: *mut JavaVM, feature: u32, caches: bool) -> Result<Vec<Missing>, 
     }
     let names = intrinsics::WITH_BODY.replace(' ', ",");
     if !table.add_to_list(DISABLED, &names) {
-        missing.push(Missing(format!("flag {DISABLED} is not in this JVM: intrinsic methods are not counted in compiled code")));
+        missing.push(format!("flag {DISABLED} is not in this JVM: intrinsic methods are not counted in compiled code"));
     }
     Ok(missing)
 }
@@ -188,7 +184,7 @@ impl Switched {
     }
 }
 
-/// Sets [`SWITCHES`] in a running JVM. The compilers read each of them anew for every compilation; DisableIntrinsic
+/// Sets [`SWITCHES`] and [`ENDLESS`] in a running JVM. The compilers read each of them anew for every compilation; DisableIntrinsic
 /// is read at start only.
 pub fn switch(vm: *mut JavaVM, feature: u32) -> Result<Switched, String> {
     let table = Table::find(vm).ok_or(NO_FLAGS)?;
@@ -196,8 +192,8 @@ pub fn switch(vm: *mut JavaVM, feature: u32) -> Result<Switched, String> {
     let endless = ENDLESS.iter().filter(|(_, releases)| releases.contains(&feature)).map(|&(name, _)| (name, false));
     for (name, value) in SWITCHES.iter().copied().chain(endless) {
         if let Some((at, _)) = table.find_flag(name) {
-            // SAFETY: SWITCHES names flags of type bool only, one byte each (globals.hpp); a compiler that reads it meanwhile
-            // gets the one value or the other.
+            // SAFETY: SWITCHES and ENDLESS name flags of type bool only, one byte each (globals.hpp); a compiler that reads it
+            // meanwhile gets the one value or the other.
             unsafe {
                 switched.push((at, at.read_volatile()));
                 at.write_volatile(value.into());

@@ -137,11 +137,6 @@ pub struct FrameInfo {
     pub location: jlong,
 }
 
-/// `java/lang/String` of the signature `Ljava/lang/String;`; what is no signature of a class stays.
-pub fn class_name(signature: &str) -> &str {
-    signature.strip_prefix('L').and_then(|name| name.strip_suffix(';')).unwrap_or(signature)
-}
-
 /// The callbacks, see the event's section of the specification for the meaning of the arguments.
 pub struct Callbacks {
     pub vm_init: unsafe extern "C" fn(*mut RawEnv, *mut JNIEnv, jthread),

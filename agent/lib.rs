@@ -1,12 +1,14 @@
 //! The cprof agent: `java -agentpath:libcprof.so=OPTIONS`.
 //!
-//! This file holds what the VM calls by name. The rooms: [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the events;
-//! [`policy`], [`intrinsics`] and [`flags`], what is known about HotSpot; [`classes`], [`ahead`] and [`image`], [`hidden`],
-//! [`thread_fields`] and [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already; [`heap`],
-//! where memory is from; [`memory`], [`refusals`] and [`faults`], what is done when something fails; [`runtime`], the Java
-//! classes that woven code calls, and [`natives`], what they call; [`contexts`] and [`muted`], what it keeps per thread;
-//! [`arena`], [`room`], [`directory`] and [`class_log`], where a recording lives; [`caches`], the simulation of method caches;
-//! [`facts`], [`stopped`], [`stacks`] and [`dump`], how it becomes a profile.
+//! This file holds what the VM calls by name. The rooms: [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the events, and
+//! [`turn`], when among other agents' that of classes comes; [`policy`], [`blackholes`], [`intrinsics`], [`flags`] and
+//! [`vm_structs`], what is known about HotSpot; [`classes`], [`colours`], [`ahead`] and [`image`], [`hidden`], [`thread_fields`] and
+//! [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already; [`stack_sizes`], what else is
+//! changed for the program; [`heap`] and [`cgroup`], where memory is from and how much there is; [`threads`], the agent's own;
+//! [`memory`], [`refusals`], [`copies`] and [`faults`], what is done when something fails; [`runtime`], the Java classes that woven
+//! code calls, and [`natives`], what they call; [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`room`],
+//! [`directory`] and [`class_log`], where a recording lives; [`caches`], the simulation of method caches; [`facts`], [`stopped`],
+//! [`stacks`] and [`dump`], how it becomes a profile.
 
 mod ahead;
 mod arena;
@@ -53,6 +55,8 @@ use caches::Caches;
 use class_log::ClassLog;
 use classes::Classes;
 use contexts::Contexts;
+use cprof_instrument::abi::OLDEST_JDK;
+use cprof_profile::model::now_ms;
 use cprof_profile::options::Options;
 use cprof_profile::recording::log::Entry;
 use directory::Directory;
@@ -67,11 +71,8 @@ use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::{SystemTime, UNIX_EPOCH};
 use turn::Turn;
 
-/// Oldest JDK this agent knows.
-const OLDEST: u32 = 17;
 /// First release with virtual threads for good.
 const VIRTUAL_THREADS: u32 = 21;
 const FOREIGN: &str = "the runtime classes in this agent do not belong to it; build cprof again";
@@ -192,10 +193,6 @@ fn what_panicked(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref().copied()).unwrap_or("unknown")
 }
 
-pub(crate) fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)
-}
-
 /// Called by the VM when it loads the agent at launch.
 ///
 /// # Safety
@@ -206,11 +203,16 @@ pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _
     faults::arm();
     // SAFETY: the VM passes null or a terminated string.
     let text = unsafe { text(options) };
-    let options = match text.and_then(|text| Options::parse(&text).map_err(|wrong| wrong.to_string())) {
-        Ok(options) => options,
-        Err(wrong) => {
+    let unprofiled = |why| message(&format!("{why}. The application runs on without being profiled"));
+    let options = match contained(|| Ok(text.and_then(|text| Options::parse(&text).map_err(|wrong| wrong.to_string())))) {
+        Ok(Ok(options)) => options,
+        Ok(Err(wrong)) => {
             message(&wrong);
             return JNI_ERR;
+        }
+        Err(why) => {
+            unprofiled(why);
+            return JNI_OK;
         }
     };
     if Agent::get().is_some() {
@@ -225,7 +227,7 @@ pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _
     }
     // SAFETY: vm is the VM's.
     if let Err(why) = contained(|| unsafe { load(vm, options) }) {
-        message(&format!("{why}. The application runs on without being profiled"));
+        unprofiled(why);
     }
     JNI_OK
 }
@@ -354,7 +356,7 @@ fn begin(
         agent.log.append(&Entry::Warning(&what));
     }
     // The last thing that can fail: nobody would set them back.
-    for flags::Missing(what) in flags::set(vm, feature, !agent.options.caches.is_empty())? {
+    for what in flags::set(vm, feature, !agent.options.caches.is_empty())? {
         agent.log.append(&Entry::Warning(&what));
     }
     room::begin(&agent.arena, &agent.log);
@@ -377,7 +379,7 @@ fn feature(jvmti: Jvmti) -> Result<u32, String> {
     let version = jvmti.system_property("java.vm.specification.version");
     let version = version.ok_or("this JVM does not say of which version it is (JVMTI GetSystemProperty failed)")?;
     match version.parse() {
-        Ok(feature) if feature >= OLDEST => Ok(feature),
+        Ok(feature) if feature >= OLDEST_JDK => Ok(feature),
         _ => Err(format!("this JVM is of version {version:?}; use JDK 17, 21 or 25")),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::arena::Arena;
 use crate::classes::EntryId;
-use crate::contexts::{Contexts, Word};
+use crate::contexts::Word;
 use crate::jni::Jni;
 use crate::jvmti::{FrameInfo, MethodId};
 use crate::muted::Muted;
@@ -88,14 +88,8 @@ impl<'a> Frames<'a> {
     /// What a counter says of a frame is only certain between the program's own instructions: threads that were stopped amid
     /// injected code run on until they are out of it. (Only interpreted code stops there: HotSpot's compilers poll for safepoints
     /// at jumps, returns and calls of the program.)
-    pub fn stacks(
-        &mut self,
-        jni: Jni,
-        stopped: &mut Stopped,
-        muted: Option<&Muted<'_>>,
-        contexts: Contexts,
-        arena: &Arena,
-    ) -> Vec<Stack> {
+    pub fn stacks(&mut self, jni: Jni, stopped: &mut Stopped, muted: Option<&Muted<'_>>) -> Vec<Stack> {
+        let Agent { contexts, arena, .. } = self.agent;
         let mut stacks = Vec::new();
         let mut patience = Patience { moments: MOMENTS, foreign: HashSet::new(), ran_on: false };
         let mut next = 0;

@@ -2,10 +2,11 @@
 
 use crate::Agent;
 use crate::jni::Jni;
-use crate::jvmti::{FrameInfo, MethodId, class_name};
+use crate::jvmti::{FrameInfo, MethodId};
 use crate::runtime;
 use crate::stopped::{Find, Stopped};
 use cprof_instrument::ENTRY_LENGTH;
+use cprof_profile::names::dotted;
 use std::collections::{HashMap, HashSet};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,8 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 fn name(agent: &Agent, method: MethodId) -> Option<String> {
     let (name, _) = agent.jvmti.method_name(method).ok()?;
-    let class = agent.jvmti.class_signature(agent.jvmti.declaring_class(method).ok()?).ok()?;
-    Some(format!("{}.{name}", class_name(&class).replace('/', ".")))
+    let class = agent.jvmti.class_name(agent.jvmti.declaring_class(method).ok()?)?;
+    Some(format!("{}.{name}", dotted(&class)))
 }
 
 /// What was active when the first class was woven.
@@ -124,13 +125,13 @@ fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
         debugged: !stopped.may_stop,
     };
     let mut frames = Vec::new();
-    let (mut begun, mut entering) = (HashSet::new(), HashSet::new());
+    let (mut before_entry, mut amid_entry) = (HashSet::new(), HashSet::new());
     for &thread in stopped.threads() {
         match jvmti.stack(thread) {
             Ok(stack) => {
                 let at_entry = |frame: &&FrameInfo| (1..=ENTRY_LENGTH as i64).contains(&frame.location);
-                entering.extend(stack.first().filter(at_entry).map(|frame| frame.method));
-                begun.extend(stack.iter().filter(|frame| frame.location == 0).map(|frame| frame.method));
+                amid_entry.extend(stack.first().filter(at_entry).map(|frame| frame.method));
+                before_entry.extend(stack.iter().filter(|frame| frame.location == 0).map(|frame| frame.method));
                 frames.extend(stack);
             }
             Err(error) => remains.runtime |= !error.is_thread_ended(),
@@ -143,14 +144,13 @@ fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
         }
         // An error means that nothing is known of it.
         let class = jvmti.declaring_class(method).ok();
-        let signature = class.and_then(|class| jvmti.class_signature(class).ok()).unwrap_or_default();
-        if runtime::is_own(class_name(&signature)) {
+        if class.and_then(|class| jvmti.class_name(class)).is_some_and(|name| runtime::is_own(&name)) {
             remains.runtime = true;
         } else if class.is_none_or(|class| agent.classes.is_woven_hidden(class))
             || jvmti.is_obsolete(method) && !before.contains(&method)
         {
-            remains.runtime |= entering.contains(&method);
-            if begun.contains(&method) {
+            remains.runtime |= amid_entry.contains(&method);
+            if before_entry.contains(&method) {
                 remains.entering.insert(method);
             }
             remains.woven.insert(method);

@@ -83,7 +83,10 @@ pub unsafe fn command(vm: *mut JavaVM, text: &str) -> bool {
         reply.put("error", error);
     }
     if attached.is_none() {
-        notices::end();
+        // What another thread has said since.
+        for notice in notices::end() {
+            reply.put("notice", notice);
+        }
     }
     answer(to.as_deref(), &reply, done.as_ref().copied().map_err(String::as_str));
     faults::answered();

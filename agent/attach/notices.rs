@@ -18,9 +18,9 @@ pub fn begin() {
     lock(&KEPT).get_or_insert_default();
 }
 
-/// From here on they are not.
-pub fn end() {
-    *lock(&KEPT) = None;
+/// From here on they are not. Answers what was kept since the last time.
+pub fn end() -> Vec<String> {
+    lock(&KEPT).take().unwrap_or_default()
 }
 
 /// Keeps a message; false when it is to go to stderr.

@@ -14,7 +14,9 @@ use crate::jni::Jni;
 use crate::jvmti::{Error, Jvmti, MethodId};
 use crate::policy::{Came, Policy};
 use crate::turn::Turn;
-use crate::{Agent, contained, facts, faults, feature, hooks, memory, message, now_ms, recording, refusals, runtime};
+use crate::{Agent, contained, facts, faults, feature, hooks, memory, message, recording, refusals, runtime};
+use cprof_profile::model::now_ms;
+use cprof_profile::names::dotted;
 use cprof_profile::options::{self, Options};
 use cprof_profile::recording::Log;
 use cprof_profile::recording::log::Entry;
@@ -210,7 +212,7 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
             options,
             arena,
             log,
-            directory: None,
+            directory: directory.clone(),
             classes,
             pid,
             started,
@@ -221,11 +223,7 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
     if let (Err(_), Some(directory)) = (&prepared, &directory) {
         directory.remove();
     }
-    let mut agent = prepared?;
-    if let Some(agent) = Arc::get_mut(&mut agent) {
-        agent.directory = directory;
-    }
-    Ok(agent)
+    prepared
 }
 
 /// HotSpot unloads an agent whose attaching has failed. What is in the JVM by then, and what this library knows of it, stays for the
@@ -270,7 +268,7 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         return Err(format!(
             "class {} has code in it that cprof made for an earlier recording, and that another agent kept and put back: it would be counted for other \
              methods. Have that agent give the class its own code, or start this JVM anew to count again",
-            class.replace('/', ".")
+            dotted(class)
         ));
     }
     if let Some(attached) = &agent.attached {

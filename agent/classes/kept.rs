@@ -9,6 +9,7 @@ use crate::jni::Jni;
 use crate::lock;
 use cprof_instrument::classfile::ClassFile;
 use cprof_instrument::weave;
+use cprof_profile::names::dotted;
 use cprof_profile::recording::Log;
 use cprof_profile::recording::log::Entry;
 use jni_sys::jclass;
@@ -60,7 +61,7 @@ impl Classes {
         } else {
             lock(&self.kept).strange.push(name.clone().into_owned());
             self.list(&name, STRANGE);
-            let name = name.replace('/', ".");
+            let name = dotted(&name);
             self.log.append(&Entry::Warning(&format!("the counts of some methods are wrong: {name}: {STRANGE}")));
         }
         Comes::Changed

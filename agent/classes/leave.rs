@@ -62,11 +62,10 @@ impl Classes {
         faults::pass("adopt");
         let Some(class) = jni.watched(left.class) else { return };
         let methods: Vec<_> = left.methods.iter().map(|m| (m.index, m.id, m.level)).collect();
-        let entered = left.methods.iter().all(|m| self.arena.add_method(m.id, m.entry));
+        let entered = self.keep_ids(&left.methods.iter().map(|m| (m.id, m.entry)).collect::<Vec<_>>());
         let mut known = lock(&self.known);
         let entry = known.ids.len() as EntryId;
         let ids = methods.iter().map(|&(index, id, _)| (index, id)).collect();
-        left.methods.iter().for_each(|m| lock(&self.colours).reserve(m.id));
         self.log.append(&Entry::Class(ClassEntry {
             name: &left.name,
             loader: &left.loader,

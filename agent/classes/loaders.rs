@@ -3,8 +3,9 @@
 
 use super::{AWAITED_TAG, Classes};
 use crate::jni::Jni;
-use crate::jvmti::{Jvmti, class_name};
+use crate::jvmti::Jvmti;
 use crate::lock;
+use cprof_profile::names::dotted;
 use jni_sys::jobject;
 use rustc_hash::FxHashMap;
 use std::sync::Mutex;
@@ -44,7 +45,7 @@ impl Loaders {
             return known;
         }
         let class = jni.class_of(loader);
-        let signature = jvmti.class_signature(class).unwrap_or_default();
+        let name = jvmti.class_name(class).unwrap_or_default();
         jni.forget(class);
         // Of two threads that come with its first classes, one gives the loader its tag.
         let _one_at_a_time = lock(&self.naming);
@@ -54,7 +55,7 @@ impl Loaders {
         let mut names = lock(&self.names);
         names.last += 1;
         let tag = names.last;
-        let class = class_name(&signature).replace('/', ".");
+        let class = dotted(&name);
         let name = match class.as_str() {
             "jdk.internal.loader.ClassLoaders$AppClassLoader" => APP_LOADER.to_owned(),
             "jdk.internal.loader.ClassLoaders$PlatformClassLoader" => PLATFORM_LOADER.to_owned(),

@@ -20,6 +20,7 @@ use crate::{faults, memory, message, runtime, seeds};
 use cprof_instrument::Level;
 use cprof_instrument::classfile::ClassFile;
 use cprof_instrument::weave::{self, Woven};
+use cprof_profile::names::dotted;
 use cprof_profile::options::Options;
 use cprof_profile::recording::log::{Entry, NOT_SELECTED};
 use jni_sys::{jclass, jobject};
@@ -234,7 +235,9 @@ impl Classes {
         let Some(name) = self.jvmti.class_name(class).filter(|name| !runtime::is_own(name)) else { return false };
         let Ok(loader) = self.jvmti.class_loader(class) else { return false };
         let seen = loader.is_null() || self.jvmti.tag(loader).is_ok_and(|tag| sight.is_known_to_see(tag));
-        if !seen && !crate::lock(&self.gaps).iter().any(|(gap, _)| *gap == name) {
+        let is_listed =
+            || crate::lock(&self.gaps).range((name.clone(), String::new())..).next().is_some_and(|(gap, _)| *gap == name);
+        if !seen && !is_listed() {
             self.not_covered(
                 &name,
                 "it was being loaded when cprof came, and its class loader is not known to find cprof's runtime class",
@@ -295,7 +298,7 @@ impl Classes {
             self.ahead.end();
             message(&format!(
                 "{} cannot be woven ({why}), without which nothing can be counted. The application runs on without being profiled",
-                name.replace('/', ".")
+                dotted(name)
             ));
         }
     }

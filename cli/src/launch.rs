@@ -10,8 +10,10 @@ use crate::stack_size;
 use crate::style::Style;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
+use cprof_profile::model::now_ms;
 use cprof_profile::names::argument;
 use cprof_profile::options;
+use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithRawSiginfo;
@@ -22,7 +24,6 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs the program and answers its exit code.
 pub fn run(args: &Run) -> Result<ExitCode> {
@@ -36,7 +37,7 @@ pub fn run(args: &Run) -> Result<ExitCode> {
             Path::new(java).display()
         )));
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let now = now_ms() / 1000;
     // The agent replaces links, for it may be a privileged program's. This one is named by whoever has it.
     let linked = output::behind_link(Path::new(&args.out)).and_then(|file| file.to_str().map(options::literal));
     let out = linked.unwrap_or_else(|| options::with_start(&args.out, now));
@@ -114,9 +115,11 @@ fn forward(signal: &libc::siginfo_t, pid: u32) {
     if matches!(signal.si_signo, SIGINT | SIGQUIT) && signal.si_code == libc::SI_KERNEL {
         return;
     }
-    // SAFETY: kill has no memory effects. The pid is our child's, which is not reaped before the signals are closed or is
-    // being reaped now; a pid that is free by then makes kill fail with ESRCH, and pids are not reused at once.
-    unsafe { libc::kill(pid as libc::pid_t, signal.si_signo) };
+    // The pid is our child's, which is not reaped before the signals are closed or is being reaped now: then there is no such
+    // process, as pids are not used again at once.
+    if let (Some(child), Some(signal)) = (Pid::from_raw(pid as i32), Signal::from_named_raw(signal.si_signo)) {
+        let _ = kill_process(child, signal);
+    }
 }
 
 fn exit_code(status: ExitStatus) -> u8 {

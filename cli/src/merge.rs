@@ -1,7 +1,7 @@
 //! `cprof merge`: many profiles made one.
 
 use crate::args::Merge;
-use crate::live::{contexts, size};
+use crate::live::contexts;
 use crate::output;
 use crate::progress::Progress;
 use crate::style::Style;
@@ -9,7 +9,7 @@ use crate::usage::Usage;
 use anyhow::{Result, bail};
 use cprof_profile::file;
 use cprof_profile::merge::{Merger, repeated};
-use cprof_profile::names::counted;
+use cprof_profile::names::{counted, size};
 use std::io;
 
 /// Reads one profile after the other, adds them up, and writes the sum.

@@ -8,6 +8,9 @@ use std::ffi::CStr;
 /// Internal name of the runtime class, defined in java.base (loader null).
 pub const RUNTIME: &str = "java/lang/CProfRuntime";
 
+/// Oldest JDK that the agent knows.
+pub const OLDEST_JDK: u32 = 17;
+
 /// The methods of the runtime class that woven code calls. `n` is the [handle](THREAD_NODE) of the frame's node
 /// (for leaf methods biased, see [`LEAF_BIAS`]), `p` the handle of the node that was current when the
 /// frame was entered. Until the runtime is switched on they do nothing, `current` answers the [`header::EARLY`] node and

@@ -2,12 +2,11 @@
 
 use crate::recordings::Recording;
 use cprof_instrument::abi::{self, flags};
-use cprof_profile::model::{Profile, RunFacts, Taken};
+use cprof_profile::model::{Profile, RunFacts, Taken, now_ms};
 use cprof_profile::options::simulation;
 use cprof_profile::recording::{self, Capture, CaptureError, Log, Origin, OriginError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
 /// A recording that cannot be read.
@@ -138,8 +137,4 @@ impl Reading {
         }
         Ok(profile)
     }
-}
-
-fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)
 }

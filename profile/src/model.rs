@@ -9,6 +9,7 @@ use crate::target::ModelFile;
 pub use cprof_instrument::Level;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// One run's counts with the classes they belong to.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -79,7 +80,7 @@ pub struct RunFacts {
     pub model: Vec<ModelFile>,
     /// Process id.
     pub pid: u32,
-    /// Start of the JVM, milliseconds since 1970 UTC.
+    /// When counting began: at the JVM's start, or when cprof had attached; milliseconds since 1970 UTC.
     pub started_ms: u64,
     /// When the profile was taken, milliseconds since 1970 UTC.
     pub ended_ms: u64,
@@ -172,6 +173,11 @@ pub struct Run {
     /// What ran, where and how.
     #[serde(flatten)]
     pub facts: RunFacts,
+}
+
+/// Milliseconds since 1970 UTC, as runs are dated.
+pub fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)
 }
 
 /// How the counts of a profile were read.

@@ -131,6 +131,12 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
+/// A size in bytes for people: `13 KB`, `2.5 MB`.
+pub fn size(bytes: u64) -> String {
+    const MB: f64 = (1 << 20) as f64;
+    if bytes < 1 << 20 { format!("{} KB", bytes.div_ceil(1024)) } else { format!("{:.1} MB", bytes as f64 / MB) }
+}
+
 /// Contexts that are counted tree by tree: `87,313 contexts of 8 threads`. Reports put the trees together.
 pub fn contexts(number: u64, threads: usize) -> String {
     let contexts = counted(number, "context", "contexts");

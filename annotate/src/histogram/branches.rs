@@ -24,11 +24,6 @@ impl Outcomes {
         self.taken.saturating_add(self.not_taken)
     }
 
-    /// The share that was taken, 0 to 1; none where none was executed.
-    pub fn share_taken(&self) -> Option<f64> {
-        (self.executed() > 0).then(|| self.taken as f64 / self.executed() as f64)
-    }
-
     /// Adds others.
     pub fn add(&mut self, other: &Outcomes) {
         self.taken = self.taken.saturating_add(other.taken);

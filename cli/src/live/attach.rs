@@ -1,6 +1,6 @@
 //! `cprof attach`, `cprof detach`, and `cprof snapshot --exact`: what the agent in a JVM does on request.
 
-use super::{now_ms, out_path, size, which, wrote};
+use super::{out_path, which, wrote};
 use crate::agent::{self, Options};
 use crate::args::{Attach, Counting, Detach};
 use crate::output::{self, Identity, Output, tell};
@@ -14,7 +14,8 @@ use cprof_live::hotspot::exchange::Exchange;
 use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
 use cprof_live::hotspot::metaspace::{Kind, Metaspace};
 use cprof_live::process::Process;
-use cprof_profile::names::{dotted, few, thousands};
+use cprof_profile::model::now_ms;
+use cprof_profile::names::{dotted, few, size, thousands};
 use cprof_profile::options::literal;
 use cprof_profile::target::Library;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -372,7 +373,7 @@ fn not_restored(reply: &Reply) -> Vec<String> {
     reasons.iter().map(line).collect()
 }
 
-/// `: 2,179 classes with 18,331 methods covered, 12 not, and 9 frames that were active before; the JVM stood still for 85 ms at
+/// `: 2,179 classes with 18,331 methods covered, 12 methods not (cprof report --coverage lists them); the JVM stood still for 85 ms at
 /// most`.
 fn covered(reply: &Reply) -> String {
     let number = |key: &str| said(reply, key).and_then(|n| n.parse::<u64>().ok());

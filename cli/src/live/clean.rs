@@ -1,12 +1,13 @@
 //! `cprof clean`: what dead JVMs have left goes.
 
-use super::{size, which};
+use super::which;
 use crate::args::Clean;
 use crate::output;
 use anyhow::{Result, ensure};
 use cprof_live::hotspot::exchange::sweep;
 use cprof_live::process::own_user;
 use cprof_live::recordings::{Found, Shelf, State, remove};
+use cprof_profile::names::size;
 use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Write};

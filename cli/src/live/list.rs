@@ -1,6 +1,6 @@
 //! `cprof list`: the JVMs that run, and what dead ones have left.
 
-use super::{size, which};
+use super::which;
 use crate::args::{Format, List};
 use crate::date::utc;
 use crate::report::field;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use cprof_live::hotspot::jvm::{self, Jvm, Presence};
 use cprof_live::process::{own_user, user_name};
 use cprof_live::recordings::{Found, Recording, Shelf, State};
-use cprof_profile::names::counted;
+use cprof_profile::names::{counted, size};
 use cprof_profile::recording::{Log, Origin};
 use serde_json::json;
 use std::io::{self, Write};

@@ -21,7 +21,6 @@ use cprof_profile::model::{Profile, special};
 use cprof_profile::{names, options};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The file to write: `-` is standard output; in others `%p` is the process, `%t` the start of its recording.
 fn out_path(pattern: &str, pid: u32, started_ms: u64) -> PathBuf {
@@ -55,15 +54,4 @@ pub fn left_by(pid: u32) -> Option<PathBuf> {
         return None;
     }
     which::left(&pid.to_string()).ok().map(|recording| recording.path().to_owned())
-}
-
-/// Milliseconds since 1970.
-fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)
-}
-
-/// A size in bytes for people.
-pub fn size(bytes: u64) -> String {
-    const MB: f64 = (1 << 20) as f64;
-    if bytes < 1 << 20 { format!("{} KB", bytes.div_ceil(1024)) } else { format!("{:.1} MB", bytes as f64 / MB) }
 }

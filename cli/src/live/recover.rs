@@ -1,6 +1,6 @@
 //! `cprof recover`: the profile of a JVM that could not write it.
 
-use super::{out_path, size, warn, which, wrote};
+use super::{out_path, warn, which, wrote};
 use crate::args::Recover;
 use crate::output::{self, tell};
 use anyhow::{Context, Result, ensure};
@@ -8,7 +8,7 @@ use cprof_live::process::own_user;
 use cprof_live::take;
 use cprof_profile::integrity::{self, Integrity};
 use cprof_profile::model::Taken;
-use cprof_profile::names::{argument, thousands};
+use cprof_profile::names::{argument, contexts, size, thousands};
 use cprof_profile::{file, model};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -61,13 +61,12 @@ pub fn recover(args: &Recover) -> Result<()> {
 
 /// The check's result for people.
 fn verdict(found: &Integrity, profile: &model::Profile) -> String {
-    let contexts = thousands(found.contexts as u64);
-    let trees = profile.threads.len();
+    let contexts = contexts(found.contexts as u64, profile.threads.len());
     if found.contradictory == 0 {
-        return format!("checked: the counts of {contexts} contexts of {trees} threads agree with each other");
+        return format!("checked: the counts of {contexts} agree with each other");
     }
     format!(
-        "checked: the counts of {contexts} contexts of {trees} threads agree with each other, but for {} that were active when the JVM \
+        "checked: the counts of {contexts} agree with each other, but for {} that were active when the JVM \
          died (off by {} at most)",
         thousands(found.contradictory as u64),
         thousands(found.worst.unsigned_abs())

@@ -1,12 +1,13 @@
 //! `cprof snapshot`: a profile of a running JVM, which does not notice.
 
 use super::attach::{exact_snapshot, started};
-use super::{contexts, out_path, size, warn, which, wrote};
+use super::{contexts, out_path, warn, which, wrote};
 use crate::args::Snapshot;
 use crate::output::{self, tell};
 use anyhow::Result;
 use cprof_live::take;
 use cprof_profile::model::Taken;
+use cprof_profile::names::size;
 use std::path::Path;
 
 /// Writes it.

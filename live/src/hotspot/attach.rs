@@ -8,6 +8,7 @@
 
 use super::jvm::Jvm;
 use crate::process::{Process, not_ours, own_user, user_name};
+use cprof_instrument::abi::OLDEST_JDK;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, open, openat, statat, unlinkat};
 use rustix::io::Errno;
@@ -21,8 +22,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Oldest JDK that the agent knows.
-const OLDEST: u32 = 17;
 /// Has a JVM not listen.
 const DISABLING: &str = "-XX:+DisableAttachMechanism";
 /// Environment variables with more options for a JVM, or for its launcher.
@@ -68,7 +67,7 @@ pub enum AttachError {
         pid: u32,
     },
     /// Its JDK is too old.
-    #[error("JVM {pid} is of JDK {version}; cprof attaches to JDK {OLDEST} and later")]
+    #[error("JVM {pid} is of JDK {version}; cprof attaches to JDK {OLDEST_JDK} and later")]
     TooOld {
         /// The process.
         pid: u32,
@@ -162,7 +161,7 @@ pub enum AttachError {
 /// Has a JVM load an agent and call its `Agent_OnAttach` with these options. Answers that function's result.
 ///
 /// # Errors
-/// See [`AttachError`]; nothing has been changed in the JVM then.
+/// See [`AttachError`]; nothing has been changed in the JVM then, but for [`AttachError::Unfinished`], when it is still at it.
 pub fn load(jvm: &Jvm, library: &str, options: &str) -> Result<i32, AttachError> {
     check(jvm, library, options)?;
     // "true": the path is absolute.
@@ -211,7 +210,7 @@ pub fn check(jvm: &Jvm, library: &str, options: &str) -> Result<(), AttachError>
     if !jvm.attachable.unwrap_or_else(|| !disabled()) {
         return Err(AttachError::Disabled { pid });
     }
-    if jvm.feature().is_some_and(|feature| feature < OLDEST) {
+    if jvm.feature().is_some_and(|feature| feature < OLDEST_JDK) {
         return Err(AttachError::TooOld { pid, version: jvm.version.clone() });
     }
     if !process.is_alive() {

@@ -35,8 +35,6 @@ pub struct Summary {
     pub methods_not_covered: usize,
     /// Classes that are not covered.
     pub classes_not_covered: usize,
-    /// Warnings in the profile.
-    pub warnings: Vec<String>,
 }
 
 /// Writes the profile of a capture. The file appears under its name when it is whole, and not before.
@@ -52,7 +50,6 @@ pub fn write(out: &Path, capture: Capture, log: &Log<'_>, run: RunFacts) -> Resu
         methods: profile.methods.len(),
         methods_not_covered: profile.gaps.len() - whole_classes,
         classes_not_covered: whole_classes,
-        warnings: profile.warnings,
     })
 }
 

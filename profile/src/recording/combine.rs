@@ -4,8 +4,8 @@ use super::capture::Capture;
 use super::rows::{Reading, Unpacked};
 
 impl Capture {
-    /// Adds what earlier captures of the same arena have counted, or takes it away (false): so that of a stretch in which
-    /// counting was paused is the capture at its end less the one at its beginning. Frames that were active then leave departures
+    /// Adds what earlier captures of the same arena have counted, or takes it away (false). What was counted while counting was
+    /// paused is the capture at the end of the pause less the one at its beginning. Frames that were active then leave departures
     /// at the pause, and negative ones where they went on. What was wrong with one of them is wrong with the result.
     pub fn combine(&mut self, others: &[(&Capture, bool)]) {
         if others.is_empty() {

@@ -75,9 +75,18 @@ impl<'a> Window<'a> {
     pub fn u32(&mut self, at: u64) -> Option<u32> {
         Some(u32::from_le_bytes(self.bytes(at, 4)?.try_into().ok()?))
     }
+}
 
-    /// The u64 at a byte offset.
-    pub fn u64(&mut self, at: u64) -> Option<u64> {
-        Some(u64::from_le_bytes(self.bytes(at, 8)?.try_into().ok()?))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_beyond_the_end_answer_none() {
+        let bytes: &[u8] = &[1, 0, 0, 0, 2, 0, 0, 0, 3];
+        assert_eq!((bytes.u32(4), bytes.u32(6), bytes.u64(0), bytes.u64(2)), (Some(2), None, Some(0x2_0000_0001), None));
+        assert_eq!((bytes.u32(u64::MAX), bytes.len(), bytes.is_empty()), (None, 9, false));
+        let mut window = Window::new(&bytes);
+        assert_eq!((window.u32(4), window.u32(6), window.u32(u64::MAX)), (Some(2), None, None));
     }
 }

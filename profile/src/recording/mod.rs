@@ -20,6 +20,6 @@ mod stacks;
 pub use assemble::{Summary, assemble, write};
 pub use capture::{Capture, CaptureError, CapturedTree, Where, capture};
 pub use log::Log;
-pub use memory::{Memory, Window};
+pub use memory::Memory;
 pub use origin::{LOG_VERSION, Origin, OriginError};
 pub use stacks::{Frame, Stack};

@@ -7,7 +7,7 @@ use cprof_profile::measure::measure;
 use cprof_profile::model::{DepartureKind, Profile, special};
 use cprof_profile::names::thousands;
 use cprof_profile::recording::rates::{Change, Meter};
-use cprof_profile::recording::{CaptureError, Frame, Log, Memory, Stack, Window, assemble, capture};
+use cprof_profile::recording::{CaptureError, Frame, Log, Memory, Stack, assemble, capture};
 use cprof_profile::target::Bytecodes;
 use cprof_synthetic::Recording;
 use cprof_synthetic::classes::{ClassWriter, op};
@@ -444,15 +444,6 @@ fn no_damage_to_an_arena_is_fatal() {
         }
         r.arena.put(at, old);
     }
-}
-
-#[test]
-fn reads_beyond_the_end_answer_none() {
-    let bytes: &[u8] = &[1, 0, 0, 0, 2, 0, 0, 0, 3];
-    assert_eq!((bytes.u32(4), bytes.u32(6), bytes.u64(0), bytes.u64(2)), (Some(2), None, Some(0x2_0000_0001), None));
-    assert_eq!((bytes.u32(u64::MAX), bytes.len(), bytes.is_empty()), (None, 9, false));
-    let mut window = Window::new(&bytes);
-    assert_eq!((window.u32(4), window.u32(6), window.u64(0), window.u32(u64::MAX)), (Some(2), None, Some(0x2_0000_0001), None));
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! What `cprof top` shows.
 
-use super::super::{now_ms, size};
 use super::text::{cut, method, short};
 use crate::style::Style;
-use cprof_profile::model::RunFacts;
-use cprof_profile::names::thousands;
+use cprof_profile::model::{RunFacts, now_ms};
+use cprof_profile::names::{size, thousands};
 use cprof_profile::recording::rates::{Change, Look, Meter, MethodName, Rates};
 use std::time::Duration;
 
