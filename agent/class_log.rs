@@ -131,7 +131,7 @@ pub struct Mapping {
 
 impl Mapping {
     fn new(file: &File, length: u64) -> io::Result<Mapping> {
-        faults::pass("class log mmap");
+        faults::io("class log mmap")?;
         let length = usize::try_from(length).map_err(io::Error::other)?;
         // All pages at once, as all are read.
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;

@@ -111,30 +111,35 @@ pub fn attach(args: &Attach) -> Result<()> {
         return Ok(());
     };
     wait(time, &interrupts, &target.jvm.process);
+    detach_in_time(target, &reply, &out, written)
+}
+
+/// The end of `--for`. `reply`: the agent's, when it had come; `written`: whether the file has been written since.
+fn detach_in_time(mut target: Target, reply: &Reply, out: &Path, written: impl Fn() -> bool) -> Result<()> {
+    let pid = target.jvm.process.pid;
     if !target.jvm.process.is_alive() {
         if !written() {
             bail!(
-                "JVM {} ended before the time was up, and did not write {}. Where it wrote its profile instead is on its standard error; \
+                "JVM {pid} ended before the time was up, and did not write {}. Where it wrote its profile instead is on its standard error; \
                  what it left: cprof list --stale",
-                args.pid,
                 out.display()
             );
         }
-        tell(format_args!("JVM {} ended before the time was up; it wrote {}", args.pid, out.display()));
+        tell(format_args!("JVM {pid} ended before the time was up; it wrote {}", out.display()));
         return Ok(());
     }
     let mut detach = Options::command("detach");
     // Another attach may have followed, whose counts are not for this command.
-    said(&reply, "started_ms").map_or(Ok(()), |started| detach.add("started_ms", started))?;
-    let (bytes, reply) = match target.fetch(detach, &out) {
+    said(reply, "started_ms").map_or(Ok(()), |started| detach.add("started_ms", started))?;
+    let (bytes, reply) = match target.fetch(detach, out) {
         // It was ending, and has done what it does then.
         Err(_) if !target.jvm.process.is_alive() && written() => {
-            tell(format_args!("JVM {} ended when the time was up; it wrote {}", args.pid, out.display()));
+            tell(format_args!("JVM {pid} ended when the time was up; it wrote {}", out.display()));
             return Ok(());
         }
-        fetched => fetched.map_err(|error| with_what_is_left(error, args.pid, &out.display().to_string()))?,
+        fetched => fetched.map_err(|error| with_what_is_left(error, pid, &out.display().to_string()))?,
     };
-    tell(format_args!("detached{}; {}", stood_still(&reply), wrote(&out, &size(bytes))));
+    tell(format_args!("detached{}; {}", stood_still(&reply), wrote(out, &size(bytes))));
     Ok(())
 }
 
