@@ -16,8 +16,8 @@ const SEEDED: &[&str] = &[
     "jdk/internal/util/random/RandomSupport",
 ];
 
-/// lconst_1, nop, nop: as long as the `invokestatic` it replaces, with the same effect on the stack.
-const CONSTANT: [u8; 3] = [0x0a, 0x00, 0x00];
+/// As long as the `invokestatic` it replaces, with the same effect on the stack.
+const CONSTANT: [u8; 3] = [op::LCONST_1, op::NOP, op::NOP];
 
 /// The class with constants instead of clocks; `None`: it has no hidden seed.
 pub fn fix(class: &ClassFile) -> Option<Vec<u8>> {

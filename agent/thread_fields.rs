@@ -1,10 +1,9 @@
 //! Adds the fields that hold a thread's context to `java.lang.Thread`.
 
 use cprof_instrument::abi::{THREAD_CACHE, THREAD_NODE, THREAD_TREE};
-use cprof_instrument::classfile::{ClassFile, tag};
+use cprof_instrument::classfile::{ClassFile, access, tag};
 
-/// private transient synthetic (JVMS table 4.5-A).
-const ACCESS: u16 = 0x0002 | 0x0080 | 0x1000;
+const ACCESS: u16 = access::PRIVATE | access::TRANSIENT | access::SYNTHETIC;
 
 /// The class file of `java.lang.Thread` with the fields; `None` when its constant pool or its fields are too many.
 pub fn add(class: &ClassFile<'_>) -> Option<Vec<u8>> {

@@ -5,6 +5,7 @@ use super::retransform::Watched;
 use super::session::{BREAKPOINTS, refusal, switch};
 use super::{frames, leftovers, retired, retransform};
 use crate::jni::Jni;
+use crate::jvmti::MethodId;
 use crate::{Agent, contained, faults, hooks, memory, message};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -51,25 +52,9 @@ pub(super) fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<()
     }
     // The initialiser of a hidden class may run as long as it likes.
     let defined = settled(agent.classes.defining());
-    let left = contained(|| {
-        if !defined {
-            return Err("one is being defined".to_owned());
-        }
-        agent.classes.leave(jni).ok_or_else(|| "the class log cannot be read".to_owned())
-    });
-    let mut writers = HashSet::new();
-    match left {
-        Ok(left) => {
-            reply.put("hidden_classes_left", left.iter().filter(|left| left.hidden).count());
-            writers.extend(left.iter().flat_map(|left| left.method_ids(jvmti, jni)));
-            leftovers::keep(left);
-        }
-        Err(error) => {
-            message(&format!("what is left of hidden classes is not known ({error}): cprof cannot be attached again"));
-            leftovers::lose();
-            quiet = false;
-        }
-    }
+    let stay = keep_those_that_stay(&agent, jni, defined, reply);
+    quiet &= stay.is_some();
+    let mut writers = stay.unwrap_or_default();
     // No event is wanted any more; an error here only means that the environment is invalid already.
     let _ = contained(|| hooks::enable_late(jvmti, false));
     Agent::set(None);
@@ -98,6 +83,30 @@ pub(super) fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<()
         message(BREAKPOINTS);
     }
     switched
+}
+
+/// Keeps classes that stay woven for the next attach. Answers their methods; `None`: what they are is not known. `defined`: no hidden
+/// class is being defined.
+fn keep_those_that_stay(agent: &Agent, jni: Jni, defined: bool, reply: &mut Reply) -> Option<HashSet<MethodId>> {
+    let left = contained(|| {
+        if !defined {
+            return Err("one is being defined".to_owned());
+        }
+        agent.classes.leave(jni).ok_or_else(|| "the class log cannot be read".to_owned())
+    });
+    match left {
+        Ok(left) => {
+            reply.put("hidden_classes_left", left.iter().filter(|left| left.hidden).count());
+            let methods = left.iter().flat_map(|left| left.method_ids(agent.jvmti, jni)).collect();
+            leftovers::keep(left);
+            Some(methods)
+        }
+        Err(error) => {
+            message(&format!("what is left of hidden classes is not known ({error}): cprof cannot be attached again"));
+            leftovers::lose();
+            None
+        }
+    }
 }
 
 /// Waits until none of these is under way, but not forever.

@@ -23,10 +23,18 @@ pub use pool::{MemberRef, Pool, tag};
 
 use std::borrow::Cow;
 
-/// Access flags used here (JVMS tables 4.1-B, 4.6-A).
+/// Access flags used here (JVMS tables 4.1-B, 4.5-A, 4.6-A).
 pub mod access {
+    /// Declared `public`.
+    pub const PUBLIC: u16 = 0x0001;
+    /// Declared `private`.
+    pub const PRIVATE: u16 = 0x0002;
     /// Declared `static`.
     pub const STATIC: u16 = 0x0008;
+    /// Declared `final`.
+    pub const FINAL: u16 = 0x0010;
+    /// Declared `transient`.
+    pub const TRANSIENT: u16 = 0x0080;
     /// Declared `native`.
     pub const NATIVE: u16 = 0x0100;
     /// Is an interface.

@@ -10,6 +10,7 @@
 use super::calls::Call;
 use super::pool::NewConstants;
 use super::sequences::local;
+use crate::classfile::access;
 use crate::classfile::descriptor::{parameters, slots};
 use crate::classfile::opcode::op;
 
@@ -18,8 +19,7 @@ pub(super) const CLASS: &[u8] = b"java/lang/Object";
 /// The methods' names are those of the runtime's with this in front.
 pub(super) const PREFIX: &str = "cprof$";
 
-/// public static synthetic (JVMS table 4.6-A).
-const ACCESS: u16 = 0x0001 | 0x0008 | 0x1000;
+const ACCESS: u16 = access::PUBLIC | access::STATIC | access::SYNTHETIC;
 /// HotSpot inlines the methods wherever they are called, and leaves them out of stack traces.
 const ANNOTATIONS: [&[u8]; 2] = [b"Ljdk/internal/vm/annotation/ForceInline;", b"Ljdk/internal/vm/annotation/Hidden;"];
 

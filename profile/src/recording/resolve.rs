@@ -10,10 +10,8 @@ use cprof_instrument::classfile::{ClassFile, Method, access};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 
-const FINAL: u16 = 0x0010;
-const PRIVATE: u16 = 0x0002;
 /// No Java method that a call on an object may select instead of the one that it names (JVMS §5.4.6).
-const NEVER_SELECTED: u16 = access::NATIVE | access::ABSTRACT | access::STATIC | PRIVATE;
+const NEVER_SELECTED: u16 = access::NATIVE | access::ABSTRACT | access::STATIC | access::PRIVATE;
 
 /// The log's classes parsed, by name.
 pub(super) struct Hierarchy<'a> {
@@ -190,7 +188,7 @@ impl<'a> Hierarchy<'a> {
                     && let Some(declaring) = &self.parsed[owner as usize]
                 {
                     let resolved = &declaring.methods[index as usize];
-                    open &= resolved.access & (FINAL | PRIVATE) == 0 && declaring.access & FINAL == 0;
+                    open &= resolved.access & (access::FINAL | access::PRIVATE) == 0 && declaring.access & access::FINAL == 0;
                     dynamic &= open;
                     if resolved.access & access::NATIVE != 0 {
                         let found = &mut self.found;
