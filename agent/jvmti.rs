@@ -453,7 +453,8 @@ impl Jvmti {
                 frames.truncate(usize::try_from(count).unwrap_or(0));
                 return Ok(frames);
             }
-            frames.resize(frames.len() * 4, FrameInfo { method: std::ptr::null_mut(), location: -1 });
+            // The VM walks through all of them again: for few threads more than twice.
+            frames.resize(frames.len() * 32, FrameInfo { method: std::ptr::null_mut(), location: -1 });
         }
     }
 

@@ -235,6 +235,8 @@ mod tests {
             ("PARENT", node::PARENT),
             ("DEPARTURES", node::DEPARTURES),
             ("CURRENT_SITE", node::CURRENT_SITE),
+            ("LEVEL", node::LEVEL),
+            ("LEVEL_MOST", node::LEVEL_MOST),
             ("RECORD", node::RECORD),
             ("CHILDREN", node::CHILDREN),
             ("SLOTS", node::SLOTS),

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 /// Classes at a time. The VM stops all threads once per batch, for a walk over all classes (vmRedefine, `AdjustAndCleanMetadata`)
 /// and for the batch itself; the classes are read and woven before, while the program runs.
 const BATCH: usize = 1000;
+/// And no fewer where the VM refuses some.
+const LEAST: usize = 16;
 
 /// So often the VM may say that it has no memory: each time it has collected garbage to find some, and the program's own classes
 /// want it, too.
@@ -140,9 +142,15 @@ pub fn all(jvmti: Jvmti, classes: &Watched<'_>, mut refused: impl FnMut(jclass, 
     let (failed, sound): (Vec<jobject>, Vec<jobject>) = classes.classes.iter().partition(has_failed);
     let mut batches: Vec<&[jobject]> = failed.chunks(1).chain(sound.chunks(BATCH).rev()).collect();
     let mut short = 0;
+    // JDK 17 makes the code of all that it is given before it comes to the first that it refuses: where many are, few are given.
+    let mut most = BATCH;
     // How many were refused when the culprit was last guessed.
     let mut guessed = None;
     while let Some(batch) = batches.pop() {
+        let (batch, rest) = batch.split_at(batch.len().min(most));
+        if !rest.is_empty() {
+            batches.push(rest);
+        }
         let begin = Instant::now();
         HOOKS.set(Hooks::default());
         let (result, places) = jni.in_frame(|| {
@@ -159,6 +167,7 @@ pub fn all(jvmti: Jvmti, classes: &Watched<'_>, mut refused: impl FnMut(jclass, 
                 jni.forget(class);
             }
         };
+        most = if result.is_ok() { (most * 2).min(BATCH) } else { (most / 2).max(LEAST) };
         match (result, batch) {
             (Ok(()), _) => {}
             (Err(error), _) if error.is_out_of_memory() && short == SHORT_OF_MEMORY => {

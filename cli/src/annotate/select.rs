@@ -18,6 +18,10 @@ pub fn choose(view: &View, what: &str) -> Result<Vec<bool>> {
     let named: Vec<&Symbol> = list.iter().filter(|s| fits(s)).collect();
     if named.is_empty() {
         if let Some(gap) = view.profile.gaps.iter().find(|gap| gap.is_named_by(&pattern)) {
+            // Of many that a pattern may name, the first explains nothing.
+            if let Some(nothing) = view.nothing().filter(|_| what.contains('*')) {
+                bail!(nothing);
+            }
             bail!("{} was not covered: {}", gap.name(), gap.reason);
         }
         bail!("{} has no class or method {what}; {}", view.file, printable(&similar(list, what, Kinds::Both)));

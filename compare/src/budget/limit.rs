@@ -92,6 +92,7 @@ impl Limit {
             (None, true) => margin_of(right)?,
             (None, false) => match digits(right).and_then(|d| d.parse().ok()) {
                 Some(number) => Right::Number(number),
+                None if digits(right).is_some() => return fail(format!("{right} is too large: costs have 64 bits")),
                 None => return fail(format!("{right:?} is no whole number")),
             },
         };
@@ -261,7 +262,7 @@ mod tests {
             ("calls <= 3.5", "\"3.5\" is no whole number"),
             ("calls <= 1__0", "\"1__0\" is no whole number"),
             ("calls <= -3", "\"-3\" is no whole number"),
-            ("calls <= 18446744073709551616", "\"18446744073709551616\" is no whole number"),
+            ("calls <= 18446744073709551616", "18446744073709551616 is too large"),
             ("calls +x%", "\"+x%\" is no percentage"),
             ("calls -100.0001%", "\"-100.0001%\" leaves less than nothing"),
             ("calls +1.23456%", "\"+1.23456%\" is no percentage"),

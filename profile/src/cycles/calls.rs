@@ -40,11 +40,38 @@ struct Site {
     bci: u32,
     /// Kind of instruction.
     kind: InvokeKind,
-    /// Name and descriptor of the method.
-    callee: (String, String),
-    /// The class in which it is looked for, internal name.
+    /// The class in which the method is looked for, internal name.
     class: String,
     names: Names,
+}
+
+/// The call sites of a method. There may be thousands, and as many methods called from each.
+#[derive(Debug, Clone, Default)]
+struct Sites {
+    /// In the order of their bytecode indices.
+    all: Vec<Site>,
+    /// Places of those that name their callee, by [`key`].
+    named: FxHashMap<String, Vec<u32>>,
+    /// Places of those whose callees are not named.
+    unnamed: Vec<u32>,
+}
+
+/// Name and descriptor in one: no name has a `(` in it (JVMS §4.2.2).
+fn key(name: &str, descriptor: &str) -> String {
+    [name, descriptor].concat()
+}
+
+impl Sites {
+    /// The next. `callee`: name and descriptor of the method.
+    fn push(&mut self, site: Site, callee: (&str, &str)) {
+        let place = self.all.len() as u32;
+        match site.names {
+            Names::Callee => self.named.entry(key(callee.0, callee.1)).or_default().push(place),
+            Names::Adapter | Names::Anything => self.unnamed.push(place),
+            Names::Native => {}
+        }
+        self.all.push(site);
+    }
 }
 
 /// Whether a site names the method it calls.
@@ -61,31 +88,33 @@ enum Names {
 
 /// The call sites of all methods.
 pub struct CallSites {
-    by_method: Vec<Vec<Site>>,
+    by_method: Vec<Sites>,
     known: FxHashMap<(u32, u32, u32), Caller>,
 }
 
 impl CallSites {
     /// Reads them out of the profile's classes.
     pub fn read(profile: &Profile) -> Result<CallSites, CodeError> {
-        let mut by_method = vec![Vec::new(); profile.methods.len()];
+        let mut by_method = vec![Sites::default(); profile.methods.len()];
         for_each_method(profile, |m, class, method| {
             let fail = |e: cprof_instrument::Error| CodeError { class: class.name_str().into_owned(), reason: e.to_string() };
             let Some(code) = class.code(method).map_err(fail)? else { return Ok(()) };
-            let natives = profile.native_sites_of(m as u32);
+            // As their sites, in the order of bytecode indices.
+            let mut natives = profile.native_sites_of(m as u32).iter().filter(|site| !site.dynamic).peekable();
             for instruction in Instructions::new(code.bytes, code.at) {
                 let instruction = instruction.map_err(fail)?;
                 let Some(kind) = InvokeKind::of_opcode(instruction.opcode) else { continue };
-                let callee = (String::new(), String::new());
-                let mut site = Site { bci: instruction.bci, kind, callee, class: String::new(), names: Names::Adapter };
+                let mut site = Site { bci: instruction.bci, kind, class: String::new(), names: Names::Adapter };
+                let mut callee = (String::new(), String::new());
                 if kind != InvokeKind::Dynamic {
                     let member = class.pool.member(instruction.u2()).map_err(fail)?;
-                    site.callee = (text(member.name), text(member.descriptor));
+                    callee = (text(member.name), text(member.descriptor));
                     site.class = text(member.class);
-                    let is_native = natives.iter().any(|s| !s.dynamic && s.bci == instruction.bci);
+                    while natives.next_if(|native| native.bci < instruction.bci).is_some() {}
+                    let is_native = natives.peek().is_some_and(|native| native.bci == instruction.bci);
                     site.names = if is_native { Names::Native } else { names(member.class, member.name) };
                 }
-                by_method[m].push(site);
+                by_method[m].push(site, (&callee.0, &callee.1));
             }
             Ok(())
         })?;
@@ -94,13 +123,15 @@ impl CallSites {
 
     /// The kind of a method's call at a bytecode index.
     pub fn kind_at(&self, method: u32, bci: u32) -> Option<InvokeKind> {
-        self.by_method[method as usize].iter().find(|s| s.bci == bci).map(|s| s.kind)
+        let sites = &self.by_method[method as usize].all;
+        sites.binary_search_by_key(&bci, |s| s.bci).ok().map(|at| sites[at].kind)
     }
 
     /// How contexts of `callee` below `caller` were called; `site`: bci + 1, 0 when sites were not distinguished.
     pub fn caller(&mut self, profile: &Profile, caller: u32, callee: u32, site: u32) -> &Caller {
-        let sites = self.by_method.get(caller as usize).map_or(&[][..], Vec::as_slice);
-        self.known.entry((caller, callee, site)).or_insert_with(|| classify(profile, caller, callee, site, sites))
+        let sites = self.by_method.get(caller as usize);
+        let classified = || sites.map_or_else(|| Caller::by(Vec::new()), |sites| classify(profile, caller, callee, site, sites));
+        self.known.entry((caller, callee, site)).or_insert_with(classified)
     }
 }
 
@@ -114,7 +145,7 @@ fn names(class: &[u8], name: &[u8]) -> Names {
     }
 }
 
-fn classify(profile: &Profile, caller: u32, callee: u32, site: u32, sites: &[Site]) -> Caller {
+fn classify(profile: &Profile, caller: u32, callee: u32, site: u32, sites: &Sites) -> Caller {
     let callee = &profile.methods[callee as usize];
     let class = &profile.classes[callee.class as usize];
     let is_static = callee.access & access::STATIC != 0;
@@ -123,12 +154,7 @@ fn classify(profile: &Profile, caller: u32, callee: u32, site: u32, sites: &[Sit
     // class but itself can name a hidden class, and its own code gives it another name than it has.
     let within = profile.methods[caller as usize].class == callee.class;
     let constructs = |s: &&Site| callee.name != "<init>" || if class.hidden { within } else { s.class == class.name };
-    let named = |s: &&Site| {
-        s.names == Names::Callee
-            && constructs(s)
-            && (s.callee.0.as_str(), s.callee.1.as_str()) == (callee.name.as_str(), callee.descriptor.as_str())
-            && (s.kind == InvokeKind::Static) == is_static
-    };
+    let fits = |s: &&Site| constructs(s) && (s.kind == InvokeKind::Static) == is_static;
     // The library that implements method handles; the JVM calls the linker of call sites itself.
     let adapter = class.name.starts_with("java/lang/invoke/") && class.name != "java/lang/invoke/MethodHandleNatives";
     let in_library = profile.classes[profile.methods[caller as usize].class as usize].name.starts_with("java/lang/invoke/");
@@ -138,9 +164,11 @@ fn classify(profile: &Profile, caller: u32, callee: u32, site: u32, sites: &[Sit
         Names::Adapter => adapter,
         Names::Anything => in_library,
     };
-    let mut found: Vec<&Site> = sites.iter().filter(at_site).filter(named).collect();
+    let at = |place: &u32| &sites.all[*place as usize];
+    let named = sites.named.get(&key(&callee.name, &callee.descriptor)).map_or(&[][..], Vec::as_slice);
+    let mut found: Vec<&Site> = named.iter().map(at).filter(at_site).filter(fits).collect();
     if found.is_empty() {
-        found = sites.iter().filter(at_site).filter(unnamed).collect();
+        found = sites.unnamed.iter().map(at).filter(at_site).filter(unnamed).collect();
     }
     Caller::by(found.iter().map(|s| (s.bci, s.kind)).collect())
 }
@@ -174,14 +202,12 @@ mod tests {
             methods: vec![method(0, "run", 0), method(1, "get", access::STATIC), method(1, "<init>", 0)],
             ..Profile::default()
         };
-        let site = |class: &str| Site {
-            bci: 4,
-            kind: InvokeKind::Special,
-            callee: ("<init>".into(), "()V".into()),
-            class: class.into(),
-            names: Names::Callee,
+        let kind = |caller, named: &str| {
+            let site = Site { bci: 4, kind: InvokeKind::Special, class: named.into(), names: Names::Callee };
+            let mut sites = Sites::default();
+            sites.push(site, ("<init>", "()V"));
+            classify(&profile, caller, 2, 0, &sites).kind
         };
-        let kind = |caller, named| classify(&profile, caller, 2, 0, &[site(named)]).kind;
         assert_eq!(kind(0, "java/lang/Object"), Some(InvokeKind::Vm));
         assert_eq!(kind(1, "demo/Main$$Lambda"), Some(InvokeKind::Special));
     }
@@ -194,14 +220,11 @@ mod tests {
             methods: vec![method(0, "run", 0), method(1, "<clinit>", access::STATIC), method(1, "guard", 0)],
             ..Profile::default()
         };
-        let handle = Site {
-            bci: 4,
-            kind: InvokeKind::Virtual,
-            callee: ("invokeExact".into(), "()V".into()),
-            class: "java/lang/invoke/MethodHandle".into(),
-            names: Names::Adapter,
-        };
-        let kind = |callee| classify(&profile, 0, callee, 0, std::slice::from_ref(&handle)).kind;
+        let handle =
+            Site { bci: 4, kind: InvokeKind::Virtual, class: "java/lang/invoke/MethodHandle".into(), names: Names::Adapter };
+        let mut sites = Sites::default();
+        sites.push(handle, ("invokeExact", "()V"));
+        let kind = |callee| classify(&profile, 0, callee, 0, &sites).kind;
         assert_eq!((kind(1), kind(2)), (Some(InvokeKind::Vm), Some(InvokeKind::Virtual)));
     }
 }

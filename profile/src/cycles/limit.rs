@@ -29,8 +29,11 @@ impl<'e> Watched<'e> {
         let bytecodes = measures.own.iter().max().unwrap_or(0);
         let dearest = self.dearest.get();
         let all: u128 = cycles.cycles.iter().map(u128::from).sum();
-        if u128::from(bytecodes) * u128::from(dearest) > i64::MAX as u128 || all >= u128::from(u64::MAX) {
+        if u128::from(bytecodes) * u128::from(dearest) > i64::MAX as u128 {
             return Err(EvaluateError::TooMany { bytecodes, dearest });
+        }
+        if all >= u128::from(u64::MAX) {
+            return Err(EvaluateError::TooManyTogether);
         }
         Ok(())
     }

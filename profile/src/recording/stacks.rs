@@ -6,6 +6,7 @@
 use super::capture::{Capture, Where};
 use super::memory::Memory;
 use crate::model::DepartureKind;
+use crate::names::counted;
 use cprof_instrument::abi::{self, MethodEntry, flags};
 use rustc_hash::FxHashMap;
 
@@ -74,7 +75,10 @@ pub(super) fn place(capture: &mut Capture, mem: &dyn Memory, stacks: &[Stack]) {
     }
     capture.departures.extend(departures);
     if unplaced > 0 {
-        capture.warnings.push(format!("{unplaced} active frames have no context; their blocks count whole"));
+        let frames = counted(unplaced as u64, "frame was active and has", "frames were active and have");
+        capture.warnings.push(format!(
+            "{frames} no context (those of methods that another agent has redefined have none): their last blocks count whole"
+        ));
     }
 }
 

@@ -82,7 +82,12 @@ fn frames_from_before_counting_are_passed_over_and_strange_ones_reported() {
     assert_eq!((active(&profile), profile.warnings), (vec![1], vec![]));
     let profile = r.profile(&[stack(tree, &[(ids[1], 0), (ids[2], 0)]), stack(tree + 1, &[(ids[0], 0)])]);
     assert_eq!(active(&profile), [1]);
-    assert_eq!(profile.warnings, ["2 active frames have no context; their blocks count whole"]);
+    assert_eq!(
+        profile.warnings,
+        [
+            "2 frames were active and have no context (those of methods that another agent has redefined have none): their last blocks count whole"
+        ]
+    );
 }
 
 #[test]
@@ -94,7 +99,9 @@ fn frames_that_a_frame_without_context_called_have_theirs() {
     let b = r.arena.node(tree, a, second.0, 0, &[1]);
     let c = r.arena.node(tree, b, third.0, 0, &[1]);
     let strange = (ids[2] + 7, 0);
-    let lost = ["1 active frames have no context; their blocks count whole"];
+    let lost = [
+        "1 frame was active and has no context (those of methods that another agent has redefined have none): their last blocks count whole",
+    ];
     let profile = r.profile(&[stack_in(tree, c, &[strange, second, third])]);
     assert_eq!((active(&profile), &*profile.warnings), (vec![2, 3], &lost.map(String::from)[..]), "the outermost");
     for frames in [&[first, third][..], &[first, strange, third], &[strange, first, strange, third]] {
@@ -314,7 +321,12 @@ fn what_was_wrong_at_a_pause_is_wrong_in_the_profile() {
     let strange = taken(&[(ids[0], 0), (ids[2], 0)]);
     let mut end = taken(&[]);
     end.combine(&[(&strange, false), (&strange, true)]);
-    assert_eq!(end.warnings, ["1 active frames have no context; their blocks count whole"]);
+    assert_eq!(
+        end.warnings,
+        [
+            "1 frame was active and has no context (those of methods that another agent has redefined have none): their last blocks count whole"
+        ]
+    );
 }
 
 #[test]

@@ -153,7 +153,10 @@ public final class CProfRuntime {
     }
 
     @ForceInline @Hidden public static void site(long n, int site) {
-        if (on && (depth == 0 && roots != 2 || CProfTree.isCaller(n))) unsafe.putInt(null, n + ORIGIN + CURRENT_SITE, site & BCI);
+        if (!on) return;
+        // A constant: a compiled caller knows it where it looks for the callee. Levels are for depth= alone.
+        if (depth == 0 && (roots != 2 || CProfTree.isCaller(n))) unsafe.putInt(null, n + ORIGIN + CURRENT_SITE, site & BCI);
+        if (depth != 0 && CProfTree.isCaller(n)) CProfTree.setSite(unsafe, n + ORIGIN, site);
     }
 
     @ForceInline @Hidden public static void count(long n, int offset) {
@@ -473,6 +476,6 @@ public final class CProfRuntime {
     /** An empty slot leads to the header page, whose first word is no method id. */
     @ForceInline @Hidden static boolean matches(Unsafe u, long p, long c, int mid) {
         if (SIMPLE || sites != 2) return u.getInt(null, c) == mid;
-        return u.getLong(null, c) == (mid | (long) u.getInt(null, p + CURRENT_SITE) << 32);
+        return u.getLong(null, c) == (mid | (long) (u.getInt(null, p + CURRENT_SITE) & BCI) << 32);
     }
 }

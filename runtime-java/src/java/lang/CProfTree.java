@@ -39,7 +39,7 @@ final class CProfTree {
             long c = child(u, p, mid);
             if (matches(u, p, c, mid)) return c - ORIGIN;
         }
-        int site = !SIMPLE && sites == 2 ? u.getInt(null, p + CURRENT_SITE) : 0;
+        int site = !SIMPLE && sites == 2 ? u.getInt(null, p + CURRENT_SITE) & BCI : 0;
         long second = second(p, mid, site);
         long c = at(u.getInt(null, second));
         if (matches(u, p, c, mid)) return c - ORIGIN;
@@ -116,14 +116,16 @@ final class CProfTree {
             parent = isRoot ? r : marker(u, r, ROOT_OUTSIDE, KIND_OUTSIDE);
             if (parent == 0) return lost(u);
         }
-        if (fold == 2) {
-            for (long a = parent; u.getInt(null, a) >= FIRST_METHOD; a = parent(u, a)) {
-                if (u.getInt(null, a) == mid) return a;
-            }
-        }
+        long caller = parent;
         if (depth != 0 && deep(u, parent)) parent = parent(u, parent);
         long c = find(u, r, parent, mid, site);
         if (c != 0) return c;
+        // A child that is there has no caller of its method, and never will: they are looked for where there is none.
+        if (fold == 2) {
+            for (long a = caller; u.getInt(null, a) >= FIRST_METHOD; a = parent(u, a)) {
+                if (u.getInt(null, a) == mid) return a;
+            }
+        }
         // What ran outside the roots is in no report: it needs a node per method to know that it is outside, and no limit holds
         // for it.
         if (isOutsideMarker(u, parent)) {
@@ -183,16 +185,26 @@ final class CProfTree {
             if (u.getInt(null, a) < FIRST_METHOD) return;
             site = u.getInt(null, a + SITE);
         }
-        if (isCaller(n)) u.putInt(null, left + CURRENT_SITE, site);
+        if (isCaller(n)) setSite(u, left, site);
     }
 
     /** Whether the node is at depth= + 1 (the root is at 0). */
     @Hidden private static boolean deep(Unsafe u, long n) {
+        int level = level(u, n);
+        if (level < LEVEL_MOST || depth < LEVEL_MOST) return level > depth;
         for (int d = 0; d <= depth; d++) {
             if (u.getInt(null, n) == KIND_ROOT) return false;
             n = parent(u, n);
         }
         return true;
+    }
+
+    @Hidden private static int level(Unsafe u, long n) {
+        return u.getInt(null, n + CURRENT_SITE) >>> LEVEL;
+    }
+
+    @Hidden static void setSite(Unsafe u, long n, int site) {
+        u.putInt(null, n + CURRENT_SITE, u.getInt(null, n + CURRENT_SITE) & ~BCI | site & BCI);
     }
 
     @Hidden private static int hash(int parent, int mid, int site) {
@@ -227,7 +239,12 @@ final class CProfTree {
         u.putInt(null, c + PARENT, ref(parent));
         u.putInt(null, c + DEPARTURES, 0);
         u.putInt(null, c + RECORD, record);
-        if (sites == 2 && method >= 0) u.putInt(null, c + CURRENT_SITE, depth != 0 && deep(u, c) ? site : 0);
+        // A leaf calls nothing.
+        if (method >= 0) {
+            int level = level(u, parent);
+            u.putInt(null, c + CURRENT_SITE, depth == 0 ? 0 : (level < LEVEL_MOST ? level + 1 : level) << LEVEL);
+            if (depth != 0 && deep(u, c)) setSite(u, c, site);
+        }
         u.putInt(null, r + ROOT_NODES, u.getInt(null, r + ROOT_NODES) + 1);
         u.putIntVolatile(null, c, mid);
         u.putLong(null, r + ROOT_FREE, c + size);
@@ -297,6 +314,7 @@ final class CProfTree {
         u.putInt(null, c + SITE, 0);
         u.putInt(null, c + PARENT, ref(r));
         u.putInt(null, c + DEPARTURES, 0);
+        u.putInt(null, c + CURRENT_SITE, 1 << LEVEL);
         u.putIntVolatile(null, c, kind);
         u.putLong(null, r + ROOT_FREE, c + COUNTERS);
         u.putIntVolatile(null, r + field, ref(c));
