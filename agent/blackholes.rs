@@ -2,13 +2,12 @@
 //! a file of such commands, so that what is passed to them is computed and nothing is done with it. HotSpot takes the command for
 //! methods that are a bare return only, and prints a warning otherwise (method.cpp, compilerOracle.cpp; JDK 17 to 25).
 
-use crate::flags::commands;
+use crate::flags::Flags;
 use cprof_profile::names::Pattern;
-use jni_sys::JavaVM;
 
 /// The patterns of this JVM's commands, over `Class.method`.
-pub fn of(vm: *mut JavaVM) -> Vec<Pattern> {
-    let (given, file) = commands(vm);
+pub fn of(flags: &Flags) -> Vec<Pattern> {
+    let (given, file) = flags.commands();
     let file = file.and_then(|path| std::fs::read_to_string(path).ok());
     [given, file].into_iter().flatten().flat_map(|text| text.lines().filter_map(pattern).collect::<Vec<_>>()).collect()
 }

@@ -81,91 +81,6 @@ const COMMAND_LINE: c_int = 1;
 const NO_FLAGS: &str =
     "this JVM does not describe its flags (gHotSpotVMStructs); it is no HotSpot. Use OpenJDK 17, 21 or 25 with HotSpot";
 
-/// Sets every flag that exact counting needs on a JVM of this feature release, and those that make it cheaper, with method caches
-/// or without. Answers which could not be set, and why that matters.
-pub fn set(vm: *mut JavaVM, feature: u32, caches: bool) -> Result<Vec<String>, String> {
-    let table = Table::find(vm).ok_or(NO_FLAGS)?;
-    let mut missing = Vec::new();
-    for &(name, value) in SWITCHES {
-        if !table.set_bool(name, value) {
-            missing.push(format!("flag {name} is not in this JVM: its compilers may drop calls"));
-        }
-    }
-    for (name, releases) in ENDLESS {
-        if releases.contains(&feature) && !table.set_bool(name, false) {
-            missing.push(format!("flag {name} is not in this JVM: its compilers may take long"));
-        }
-    }
-    if feature >= SPILLING.1 {
-        table.clear_if_default(SPILLING.0);
-    }
-    let inlining = (!caches).then_some(&INLINE_LESS);
-    for &(name, by, over) in COMPILE_LESS.iter().chain(inlining) {
-        table.scale_if_default(name, by, over);
-    }
-    let names = intrinsics::WITH_BODY.replace(' ', ",");
-    if !table.add_to_list(DISABLED, &names) {
-        missing.push(format!("flag {DISABLED} is not in this JVM: intrinsic methods are not counted in compiled code"));
-    }
-    Ok(missing)
-}
-
-/// An error: this JVM will not survive writing its archive of classes if they are woven.
-pub fn refuse_archiving(vm: *mut JavaVM) -> Result<(), String> {
-    let table = Table::find(vm).ok_or(NO_FLAGS)?;
-    for &(name, only) in ARCHIVING {
-        if let Some(value) = table.text(name)
-            && only.is_none_or(|only| only == value)
-        {
-            return Err(format!(
-                "this JVM writes an archive of its classes at its end (-XX:{name}={value}), and would crash then; profile a run without that option"
-            ));
-        }
-    }
-    if table.is_set(ARCHIVING_ON_REQUEST) {
-        return Err(format!(
-            "this JVM is to write an archive of its classes on request (-XX:+{ARCHIVING_ON_REQUEST}), and would crash then; profile a run without that option"
-        ));
-    }
-    Ok(())
-}
-
-/// What is to be said of a JVM that compiles with another compiler than its own.
-pub fn other_compiler(vm: *mut JavaVM) -> Option<String> {
-    let warning = || {
-        format!(
-            "this JVM compiles with another compiler than HotSpot's own ({OTHER_COMPILER}, as GraalVM does): calls that it replaces by code of its own are \
-             not counted. Start it with -XX:-{OTHER_COMPILER} to count them"
-        )
-    };
-    Table::find(vm)?.is_set(OTHER_COMPILER).then(warning)
-}
-
-/// Whether the JVM compiles nothing (`-Xint`, `-XX:TieredStopAtLevel=0`), or not what woven code calls, or late.
-pub fn interprets(vm: *mut JavaVM) -> bool {
-    let Some(table) = Table::find(vm) else { return false };
-    // SAFETY: they are of the types intx, of pointer size, and double (compiler_globals.hpp).
-    let (level, scaling) = unsafe {
-        (
-            table.find_flag(HIGHEST_LEVEL).map(|(at, _)| *at.cast::<isize>()),
-            table.find_flag(SCALING).map(|(at, _)| *at.cast::<f64>()),
-        )
-    };
-    let (commands, file) = table.commands();
-    let chooses = |commands: String| ["only", "exclude"].iter().any(|word| commands.to_lowercase().contains(word));
-    !table.is_set(COMPILERS)
-        || level == Some(0)
-        || scaling.is_some_and(|scaling| scaling > LATE)
-        || table.text("CompileOnly").is_some_and(|methods| !methods.is_empty())
-        || commands.is_some_and(chooses)
-        || file.is_some()
-}
-
-/// Commands to the compilers (`CompileCommand`, a line each), and the path of a file of more.
-pub fn commands(vm: *mut JavaVM) -> (Option<String>, Option<String>) {
-    Table::find(vm).map_or((None, None), |table| table.commands())
-}
-
 /// Flags of a running JVM that were switched, as they were before.
 pub struct Switched(Vec<(*mut u8, u8)>);
 
@@ -184,37 +99,8 @@ impl Switched {
     }
 }
 
-/// Sets [`SWITCHES`] and [`ENDLESS`] in a running JVM. The compilers read each of them anew for every compilation; DisableIntrinsic
-/// is read at start only.
-pub fn switch(vm: *mut JavaVM, feature: u32) -> Result<Switched, String> {
-    let table = Table::find(vm).ok_or(NO_FLAGS)?;
-    let mut switched = Vec::new();
-    let endless = ENDLESS.iter().filter(|(_, releases)| releases.contains(&feature)).map(|&(name, _)| (name, false));
-    for (name, value) in SWITCHES.iter().copied().chain(endless) {
-        if let Some((at, _)) = table.find_flag(name) {
-            // SAFETY: SWITCHES and ENDLESS name flags of type bool only, one byte each (globals.hpp); a compiler that reads it
-            // meanwhile gets the one value or the other.
-            unsafe {
-                switched.push((at, at.read_volatile()));
-                at.write_volatile(value.into());
-            }
-        }
-    }
-    Ok(Switched(switched))
-}
-
-/// The bytes of stack that this JVM gives to threads that name none; `None`: as many as the system gives, or, where it is to be the
-/// JVM's choice and no user's, a user's.
-pub fn stack_size(vm: *mut JavaVM, chosen_by_jvm: bool) -> Option<i64> {
-    let table = Table::find(vm)?;
-    let (value, _) = if chosen_by_jvm { table.find_default(STACK_SIZE) } else { table.find_flag(STACK_SIZE) }?;
-    // SAFETY: the flag is of type intx, of pointer size (globals.hpp).
-    let kilobytes = unsafe { *value.cast::<isize>() };
-    (kilobytes > 0).then(|| (kilobytes as i64).saturating_mul(1024))
-}
-
 /// The VM's table of flags.
-struct Table {
+pub struct Flags {
     flags: *mut u8,
     count: usize,
     stride: usize,
@@ -223,8 +109,125 @@ struct Table {
     origin: usize,
 }
 
-impl Table {
-    fn find(vm: *mut JavaVM) -> Option<Table> {
+impl Flags {
+    /// Those of this VM.
+    ///
+    /// # Errors
+    /// It does not describe them.
+    pub fn of(vm: *mut JavaVM) -> Result<Flags, String> {
+        Flags::find(vm).ok_or_else(|| NO_FLAGS.to_owned())
+    }
+
+    /// Sets every flag that exact counting needs on a JVM of this feature release, and those that make it cheaper, with method caches
+    /// or without. Answers which could not be set, and why that matters.
+    pub fn set(&self, feature: u32, caches: bool) -> Vec<String> {
+        let mut missing = Vec::new();
+        for &(name, value) in SWITCHES {
+            if !self.set_bool(name, value) {
+                missing.push(format!("flag {name} is not in this JVM: its compilers may drop calls"));
+            }
+        }
+        for (name, releases) in ENDLESS {
+            if releases.contains(&feature) && !self.set_bool(name, false) {
+                missing.push(format!("flag {name} is not in this JVM: its compilers may take long"));
+            }
+        }
+        if feature >= SPILLING.1 {
+            self.clear_if_default(SPILLING.0);
+        }
+        let inlining = (!caches).then_some(&INLINE_LESS);
+        for &(name, by, over) in COMPILE_LESS.iter().chain(inlining) {
+            self.scale_if_default(name, by, over);
+        }
+        let names = intrinsics::WITH_BODY.replace(' ', ",");
+        if !self.add_to_list(DISABLED, &names) {
+            missing.push(format!("flag {DISABLED} is not in this JVM: intrinsic methods are not counted in compiled code"));
+        }
+        missing
+    }
+
+    /// An error: this JVM will not survive writing its archive of classes if they are woven.
+    pub fn refuse_archiving(&self) -> Result<(), String> {
+        for &(name, only) in ARCHIVING {
+            if let Some(value) = self.text(name)
+                && only.is_none_or(|only| only == value)
+            {
+                return Err(format!(
+                    "this JVM writes an archive of its classes at its end (-XX:{name}={value}), and would crash then; profile a run without that option"
+                ));
+            }
+        }
+        if self.is_set(ARCHIVING_ON_REQUEST) {
+            return Err(format!(
+                "this JVM is to write an archive of its classes on request (-XX:+{ARCHIVING_ON_REQUEST}), and would crash then; profile a run without that option"
+            ));
+        }
+        Ok(())
+    }
+
+    /// What is to be said of a JVM that compiles with another compiler than its own.
+    pub fn other_compiler(&self) -> Option<String> {
+        let warning = || {
+            format!(
+                "this JVM compiles with another compiler than HotSpot's own ({OTHER_COMPILER}, as GraalVM does): calls that it replaces by code of its own are \
+                 not counted. Start it with -XX:-{OTHER_COMPILER} to count them"
+            )
+        };
+        self.is_set(OTHER_COMPILER).then(warning)
+    }
+
+    /// Whether the JVM compiles nothing (`-Xint`, `-XX:TieredStopAtLevel=0`), or not what woven code calls, or late.
+    pub fn interprets(&self) -> bool {
+        // SAFETY: they are of the types intx, of pointer size, and double (compiler_globals.hpp).
+        let (level, scaling) = unsafe {
+            (
+                self.find_flag(HIGHEST_LEVEL).map(|(at, _)| *at.cast::<isize>()),
+                self.find_flag(SCALING).map(|(at, _)| *at.cast::<f64>()),
+            )
+        };
+        let (commands, file) = self.commands();
+        let chooses = |commands: String| ["only", "exclude"].iter().any(|word| commands.to_lowercase().contains(word));
+        !self.is_set(COMPILERS)
+            || level == Some(0)
+            || scaling.is_some_and(|scaling| scaling > LATE)
+            || self.text("CompileOnly").is_some_and(|methods| !methods.is_empty())
+            || commands.is_some_and(chooses)
+            || file.is_some()
+    }
+
+    /// Commands to the compilers (`CompileCommand`, a line each), and the path of a file of more.
+    pub fn commands(&self) -> (Option<String>, Option<String>) {
+        (self.text("CompileCommand"), self.text("CompileCommandFile"))
+    }
+
+    /// Sets [`SWITCHES`] and [`ENDLESS`] in a running JVM. The compilers read each of them anew for every compilation; DisableIntrinsic
+    /// is read at start only.
+    pub fn switch(&self, feature: u32) -> Switched {
+        let mut switched = Vec::new();
+        let endless = ENDLESS.iter().filter(|(_, releases)| releases.contains(&feature)).map(|&(name, _)| (name, false));
+        for (name, value) in SWITCHES.iter().copied().chain(endless) {
+            if let Some((at, _)) = self.find_flag(name) {
+                // SAFETY: SWITCHES and ENDLESS name flags of type bool only, one byte each (globals.hpp); a compiler that reads it
+                // meanwhile gets the one value or the other.
+                unsafe {
+                    switched.push((at, at.read_volatile()));
+                    at.write_volatile(value.into());
+                }
+            }
+        }
+        Switched(switched)
+    }
+
+    /// The bytes of stack that this JVM gives to threads that name none; `None`: as many as the system gives, or, where it is to be the
+    /// JVM's choice and no user's, a user's.
+    pub fn stack_size(&self, chosen_by_jvm: bool) -> Option<i64> {
+        let (value, _) = if chosen_by_jvm { self.find_default(STACK_SIZE) } else { self.find_flag(STACK_SIZE) }?;
+        // SAFETY: the flag is of type intx, of pointer size (globals.hpp).
+        let kilobytes = unsafe { *value.cast::<isize>() };
+        (kilobytes > 0).then(|| (kilobytes as i64).saturating_mul(1024))
+    }
+
+    fn find(vm: *mut JavaVM) -> Option<Flags> {
         let library = Library::of(vm)?;
         let structs = Structs::open(&library)?;
         // SAFETY: these static fields of JVMFlag are a JVMFlag* and a size_t; their addresses are the VM's own description.
@@ -234,7 +237,7 @@ impl Table {
                 *structs.field("JVMFlag", "numFlags")?.address.cast::<usize>(),
             )
         };
-        Some(Table {
+        Some(Flags {
             flags,
             count,
             stride: library.type_size("JVMFlag")?,
@@ -285,11 +288,6 @@ impl Table {
             let text = *value.cast::<*const c_char>();
             (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
         }
-    }
-
-    /// As [`commands`].
-    fn commands(&self) -> (Option<String>, Option<String>) {
-        (self.text("CompileCommand"), self.text("CompileCommandFile"))
     }
 
     fn is_set(&self, name: &str) -> bool {

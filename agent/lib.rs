@@ -61,6 +61,7 @@ use cprof_profile::options::Options;
 use cprof_profile::recording::log::Entry;
 use directory::Directory;
 use dump::Pauses;
+use flags::Flags;
 use image::Image;
 use jni_sys::{_jobject, JNI_ERR, JNI_OK, JavaVM, jint};
 use jvmti::Jvmti;
@@ -141,8 +142,8 @@ impl Agent {
 }
 
 /// A JVM of this feature release.
-fn jvm(vm: *mut JavaVM, feature: u32) -> runtime::Jvm {
-    runtime::Jvm { virtual_threads: feature >= VIRTUAL_THREADS, interprets: flags::interprets(vm) }
+fn jvm(flags: &Flags, feature: u32) -> runtime::Jvm {
+    runtime::Jvm { virtual_threads: feature >= VIRTUAL_THREADS, interprets: flags.interprets() }
 }
 
 fn runtime_classes(
@@ -290,11 +291,12 @@ unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
     // SAFETY: the caller's promise.
     let jvmti = unsafe { Jvmti::new(vm) }.map_err(|e| e.to_string())?;
     let feature = feature(jvmti)?;
-    flags::refuse_archiving(vm)?;
+    let flags = Flags::of(vm)?;
+    flags.refuse_archiving()?;
     let (pid, started) = (std::process::id(), now_ms());
     let (arena, log, directory) = recording(&options, pid, started)?;
     let left = directory.clone();
-    let loaded = contained(|| begin(vm, jvmti, feature, options, (pid, started), (arena, log, directory)));
+    let loaded = contained(|| begin(&flags, jvmti, feature, options, (pid, started), (arena, log, directory)));
     if loaded.is_err() {
         // Events that are enabled already do nothing then.
         Agent::set(None);
@@ -310,7 +312,7 @@ type Places = (Arc<Arena>, Arc<ClassLog>, Option<Directory>);
 
 /// Counts from the first class on, in this recording.
 fn begin(
-    vm: *mut JavaVM,
+    flags: &Flags,
     jvmti: Jvmti,
     feature: u32,
     options: Options,
@@ -318,13 +320,13 @@ fn begin(
     (arena, log, directory): Places,
 ) -> Result<(), String> {
     let contexts = Contexts::Fields { origin: arena.base() };
-    let jvm = jvm(vm, feature);
+    let jvm = jvm(flags, feature);
     if runtime_classes(&arena, contexts, &options, jvm).is_none() {
         return Err(FOREIGN.to_owned());
     }
     log.append(&Entry::Origin(&facts::origin(jvmti, &options, pid, started).to_json()));
     hooks::add_capabilities(jvmti, feature)?;
-    let policy = Policy::new(&options, feature, Came::AtLaunch, blackholes::of(vm));
+    let policy = Policy::new(&options, feature, Came::AtLaunch, blackholes::of(flags));
     let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, policy, None);
     if memory::is_short() {
         return Err(memory::NONE.to_owned());
@@ -352,11 +354,11 @@ fn begin(
     });
     Agent::set(Some(agent.clone()));
     hooks::enable(jvmti)?;
-    if let Some(what) = flags::other_compiler(vm) {
+    if let Some(what) = flags.other_compiler() {
         agent.log.append(&Entry::Warning(&what));
     }
-    // The last thing that can fail: nobody would set them back.
-    for what in flags::set(vm, feature, !agent.options.caches.is_empty())? {
+    // When nothing can fail any more: nobody would set them back.
+    for what in flags.set(feature, !agent.options.caches.is_empty()) {
         agent.log.append(&Entry::Warning(&what));
     }
     room::begin(&agent.arena, &agent.log);

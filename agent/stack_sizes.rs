@@ -3,7 +3,7 @@
 //! pass the native method `Thread.start0`, in whose place the agent puts a function of its own: it has the JVM read a larger size
 //! there, and puts the program's back. The main thread's stack is the launcher's.
 
-use crate::flags;
+use crate::flags::Flags;
 use crate::jni::Jni;
 use crate::vm_structs::Library;
 use jni_sys::{JNIEnv, jclass, jfieldID, jobject};
@@ -60,7 +60,8 @@ pub fn bind(jni: Jni, thread: jclass, ours: bool, all: bool) -> bool {
         let _ = FIELDS.set(fields);
     }
     ORIGINAL.store(original, Ordering::Release);
-    DEFAULT.store(flags::stack_size(vm, !all).map_or(0, larger), Ordering::Relaxed);
+    let size = Flags::of(vm).ok().and_then(|flags| flags.stack_size(!all));
+    DEFAULT.store(size.map_or(0, larger), Ordering::Relaxed);
     jni.bind_native(thread, START.0, START.1, start0 as Start0 as *mut c_void)
 }
 

@@ -9,7 +9,7 @@ use crate::blackholes;
 use crate::caches::Caches;
 use crate::classes::Classes;
 use crate::contexts::{Contexts, Slots};
-use crate::flags::{self, Switched};
+use crate::flags::{Flags, Switched};
 use crate::jni::Jni;
 use crate::jvmti::{Error, Jvmti, MethodId};
 use crate::policy::{Came, Policy};
@@ -152,7 +152,8 @@ pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result
 /// Everything that must be there before the first class is woven. Counting is off.
 fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<Arc<Agent>, String> {
     let feature = feature(jvmti)?;
-    flags::refuse_archiving(vm)?;
+    let flags = Flags::of(vm)?;
+    flags.refuse_archiving()?;
     hooks::add_capabilities_late(jvmti, feature)?;
     let (pid, started) = (std::process::id(), now_ms());
     let slots = slots()?;
@@ -164,7 +165,7 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         arena.prepare();
         arena.expose();
         slots.begin(arena.base());
-        let jvm = crate::jvm(vm, feature);
+        let jvm = crate::jvm(&flags, feature);
         let classes = crate::runtime_classes(&arena, contexts, &options, jvm).ok_or(crate::FOREIGN)?;
         let library = own_path().ok_or("the path of libcprof.so cannot be found out")?;
         stay_loaded(&library);
@@ -180,19 +181,16 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
                 "this JVM does not say where its intrinsic methods are: compiled code may not count them",
             ));
         }
-        if let Some(what) = flags::other_compiler(vm) {
+        if let Some(what) = flags.other_compiler() {
             log.append(&Entry::Warning(&what));
             message(&what);
         }
         let sight = super::sight::Sight::new(runtime, contexts, arena.clone());
         let came = Came::Later { lacks_recorder: !jvmti.has_boot_package(c"jdk/jfr/internal") };
-        let policy = Policy::new(&options, feature, came, blackholes::of(vm));
+        let policy = Policy::new(&options, feature, came, blackholes::of(&flags));
         let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, policy, Some(sight));
-        // The last thing that can fail: nobody would switch them back.
-        let switched = flags::switch(vm, feature).inspect_err(|_| {
-            // Its native methods would stay bound. Where that fails, too, the program goes on all the same.
-            let _ = jni.ask_static(runtime, c"detach", c"()V", std::ptr::null_mut());
-        })?;
+        // When nothing can fail any more: nobody would switch them back.
+        let switched = flags.switch(feature);
         Ok(Arc::new(Agent {
             caches: Caches::new(arena.clone(), &options.caches),
             contexts,
