@@ -330,11 +330,11 @@ impl Arena {
         // Nothing was handed out yet of what is not ready.
         let table = abi::METHODS + ready.table..abi::CHUNKS;
         let chunks = ready.chunks..self.reserved;
-        let private = [table, chunks].map(|part| self.make_private(part));
-        if private.contains(&true) {
+        let parts = [table, chunks].map(|part| (!part.is_empty(), self.make_private(part)));
+        if parts.contains(&(true, true)) {
             self.u32_at(header::FLAGS).fetch_or(flags::PRIVATE, Ordering::Release);
         }
-        ready.private = !private.contains(&false);
+        ready.private = parts.iter().all(|&(_, done)| done);
         if ready.private {
             message(&format!(
                 "shared memory has no room for {} KB more ({error}): from here on contexts are kept in private memory; a profile will be \

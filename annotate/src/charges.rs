@@ -94,10 +94,11 @@ impl<'a> Charges<'a> {
             placing.misses(sites, cycles);
         }
         for (&(native, site), &(calls, cycles)) in &of.natives {
-            let at = |s: &&NativeSite| s.native == native && (site == 0 || s.bci + 1 == site) && self.not_told.is_told(s);
+            let of_call = |s: &&NativeSite| s.native == native && self.not_told.is_told(s);
             let opcode = |bci| counted.row_at(bci).map(|row| counted.instructions[row].opcode);
             let kind = |bci| opcode(bci).and_then(InvokeKind::of_opcode).unwrap_or(InvokeKind::Vm);
-            let sites: Vec<_> = self.profile.native_sites_of(method).iter().filter(at).map(|s| (s.bci, kind(s.bci))).collect();
+            let sites = self.profile.native_sites_at(method, site).iter().filter(of_call);
+            let sites: Vec<_> = sites.map(|s| (s.bci, kind(s.bci))).collect();
             placing.calls(&sites, calls, cycles);
         }
         Ok(placing.finish(cycles, rows))

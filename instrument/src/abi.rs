@@ -288,13 +288,13 @@ pub mod node {
     /// u32 reference of the newest departure record; 0 none.
     pub const DEPARTURES: u64 = 12;
     /// Not in leaf nodes: u32, of which the lower half is the call site that callees get (sites=on): the one being executed now; that
-    /// of the node itself if `depth=` has its callees beside it; 0 outside of the roots. See [`LEVEL`] for the other half.
+    /// of the node itself if `depth=` has its callees beside it; 0 outside of the roots. See [`LEVEL_SHIFT`] for the other half.
     pub const CURRENT_SITE: u64 = 16;
     /// The bit of [`CURRENT_SITE`] from which on it says, with `depth=`, how many callers the node has, with the root;
-    /// [`LEVEL_MOST`] for those with more, too.
-    pub const LEVEL: u64 = 16;
-    /// See [`LEVEL`].
-    pub const LEVEL_MOST: u64 = 0xFFFF;
+    /// [`LEVEL_MAX`] for those with more, too.
+    pub const LEVEL_SHIFT: u64 = 16;
+    /// See [`LEVEL_SHIFT`].
+    pub const LEVEL_MAX: u64 = 0xFFFF;
     /// u32 reference of the method's [`super::record`] in this tree; with [`super::caches::LOGGED`] a number that the agent gives
     /// the method when it meets it first, or the reference of [`super::header::HIT`]; 0 without caches.
     pub const RECORD: u64 = 20;

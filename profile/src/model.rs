@@ -54,6 +54,16 @@ impl Profile {
         let sites = &self.native_sites[self.native_sites.partition_point(|s| s.method < method)..];
         &sites[..sites.partition_point(|s| s.method == method)]
     }
+
+    /// Those of them at a call site: bytecode index + 1, or 0 for all.
+    pub fn native_sites_at(&self, method: u32, site: u32) -> &[NativeSite] {
+        let sites = self.native_sites_of(method);
+        if site == 0 {
+            return sites;
+        }
+        let sites = &sites[sites.partition_point(|s| s.bci + 1 < site)..];
+        &sites[..sites.partition_point(|s| s.bci + 1 == site)]
+    }
 }
 
 /// Facts about the run.

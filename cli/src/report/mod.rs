@@ -31,8 +31,9 @@ pub fn report(args: &Report) -> Result<()> {
     view.tell_if_nothing();
     if args.format == Format::Csv {
         let file = &view.file;
-        let not_covered = coverage::not_covered(&json::Coverage::new(&view)).filter(|_| !args.coverage);
-        if let Some(not_covered) = not_covered {
+        if !args.coverage
+            && let Some(not_covered) = coverage::not_covered(&json::Coverage::new(&view))
+        {
             output::note(&format!("{file}: {not_covered}; cprof report {} --coverage lists them", argument(file)));
         }
         output::notes(cautions_of_contexts(&view).iter().chain(view.processor.iter().flat_map(|on| &on.notes)));

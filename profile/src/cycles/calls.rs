@@ -56,9 +56,9 @@ struct Sites {
     unnamed: Vec<u32>,
 }
 
-/// Name and descriptor in one: no name has a `(` in it (JVMS §4.2.2).
+/// Name and descriptor in one: no name has a `;` in it (JVMS §4.2.2).
 fn key(name: &str, descriptor: &str) -> String {
-    [name, descriptor].concat()
+    [name, ";", descriptor].concat()
 }
 
 impl Sites {

@@ -9,7 +9,7 @@ use super::{Columns, Metrics, Options};
 use crate::cache::CacheSpec;
 use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
-use crate::model::{Method, Profile, Rows, special};
+use crate::model::{Method, NativeSite, Profile, Rows, special};
 use crate::names::thousands;
 use crate::natives::{NativeCalls, NotTold};
 use crate::target::{CycleEstimator, InvokeKind, TargetError};
@@ -450,11 +450,8 @@ impl Work<'_> {
             for call in calls {
                 // Where sites are merged, there may be several, and of several kinds: at those that only reach native methods,
                 // each execution was such a call. The rest is the first of the others'.
-                let (of_method, at) = (profile.native_sites_of(method), call.site);
-                let of_call = if at == 0 { of_method } else { &of_method[of_method.partition_point(|s| s.bci + 1 < at)..] };
-                let of_call = of_call.iter().take_while(|s| at == 0 || s.bci + 1 == at);
-                let mut sites: Vec<_> = of_call.filter(|s| s.native == call.native).collect();
-                sites.retain(|site| not_told.is_told(site));
+                let of_call = |s: &&NativeSite| s.native == call.native && not_told.is_told(s);
+                let mut sites: Vec<_> = profile.native_sites_at(method, call.site).iter().filter(of_call).collect();
                 if sites.is_empty() {
                     continue;
                 }

@@ -191,7 +191,7 @@ final class CProfTree {
     /** Whether the node is at depth= + 1 (the root is at 0). */
     @Hidden private static boolean deep(Unsafe u, long n) {
         int level = level(u, n);
-        if (level < LEVEL_MOST || depth < LEVEL_MOST) return level > depth;
+        if (level < LEVEL_MAX || depth < LEVEL_MAX) return level > depth;
         for (int d = 0; d <= depth; d++) {
             if (u.getInt(null, n) == KIND_ROOT) return false;
             n = parent(u, n);
@@ -200,7 +200,7 @@ final class CProfTree {
     }
 
     @Hidden private static int level(Unsafe u, long n) {
-        return u.getInt(null, n + CURRENT_SITE) >>> LEVEL;
+        return u.getInt(null, n + CURRENT_SITE) >>> LEVEL_SHIFT;
     }
 
     @Hidden static void setSite(Unsafe u, long n, int site) {
@@ -239,11 +239,13 @@ final class CProfTree {
         u.putInt(null, c + PARENT, ref(parent));
         u.putInt(null, c + DEPARTURES, 0);
         u.putInt(null, c + RECORD, record);
-        // A leaf calls nothing.
-        if (method >= 0) {
+        // Leaves call nothing.
+        if (depth != 0 && method >= 0) {
             int level = level(u, parent);
-            u.putInt(null, c + CURRENT_SITE, depth == 0 ? 0 : (level < LEVEL_MOST ? level + 1 : level) << LEVEL);
-            if (depth != 0 && deep(u, c)) setSite(u, c, site);
+            u.putInt(null, c + CURRENT_SITE, (level < LEVEL_MAX ? level + 1 : level) << LEVEL_SHIFT);
+            if (sites == 2 && deep(u, c)) setSite(u, c, site);
+        } else if (sites == 2 && method >= 0) {
+            u.putInt(null, c + CURRENT_SITE, 0);
         }
         u.putInt(null, r + ROOT_NODES, u.getInt(null, r + ROOT_NODES) + 1);
         u.putIntVolatile(null, c, mid);
@@ -314,7 +316,7 @@ final class CProfTree {
         u.putInt(null, c + SITE, 0);
         u.putInt(null, c + PARENT, ref(r));
         u.putInt(null, c + DEPARTURES, 0);
-        u.putInt(null, c + CURRENT_SITE, 1 << LEVEL);
+        u.putInt(null, c + CURRENT_SITE, 1 << LEVEL_SHIFT);
         u.putIntVolatile(null, c, kind);
         u.putLong(null, r + ROOT_FREE, c + COUNTERS);
         u.putIntVolatile(null, r + field, ref(c));
