@@ -278,8 +278,12 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
             message(BREAKPOINTS);
         }
         if before.frames > 0 {
+            let below = match agent.options.roots.is_empty() {
+                true => "and what they call has no caller",
+                false => "nor what they call, until one of the roots is called anew",
+            };
             agent.log.append(&Entry::Warning(&format!(
-                "{} frames were active when cprof came: they are not counted, and what they call has no caller; among them {}",
+                "{} frames were active when cprof came: they are not counted, {below}; among them {}",
                 before.frames,
                 before.names.join(", ")
             )));

@@ -18,11 +18,11 @@ public final class CProf {
         return false;
     }
 
-    /** Leaves what all threads execute from here on out of profiles, until {@link #resume}. */
+    /** Leaves what all threads execute from here on out of profiles, until {@link #resume}. Pauses do not nest. */
     public static void pause() {
     }
 
-    /** Counts again after {@link #pause}. */
+    /** Counts again after {@link #pause}, however often that was called. */
     public static void resume() {
     }
 
@@ -33,7 +33,7 @@ public final class CProf {
      * @param method as in the agent's {@code root=}: {@code com.acme.Codec.encode}, a descriptor may follow; what fits no method has
      *     executed nothing
      * @return 0 when it was not called or is not counted; -1 without the agent; -2 when the counts could not be read, or contexts are
-     *     folded so that they do not tell (the reason is then on the standard error stream, or in the profile's warnings)
+     *     folded so that they do not tell, whatever the method (the reason is then on the standard error stream, or in the profile's warnings)
      */
     public static long bytecodes(String method) {
         return -1;
