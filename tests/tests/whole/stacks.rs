@@ -2,7 +2,7 @@
 
 use cprof_tests::attach::Running;
 use cprof_tests::build;
-use cprof_tests::run;
+use cprof_tests::run::{self, Bench};
 
 /// None is named; fewer bytes than HotSpot needs by itself; many.
 const SIZES: [u32; 3] = [0, 1, 8_000_000];
@@ -46,17 +46,23 @@ fn recursion_that_fits_alone_fits_with_cprof() {
     });
 }
 
+/// What a program prints that compares two times, interpreted and counted.
+fn two_times(bench: &Bench, options: &str, program: &str, argument: &str) -> [u64; 2] {
+    let out = build::fresh(&format!("{program}-{}", bench.jdk.feature)).join("it.cprof");
+    let agent = format!("-agentpath:{}=quiet,out={},{options}", build::agent().display(), out.display());
+    let ending = run::end(bench.program(&["-Xint", "-Xss16m", &agent, program, argument]));
+    let times: Vec<u64> = ending.stdout.split_whitespace().flat_map(str::parse).collect();
+    let [one, other] = times[..] else { panic!("JDK {}, {options}: {ending:?}", bench.jdk.feature) };
+    [one, other]
+}
+
 /// With `depth=`, cprof once went up from a context to see how deep it is: for each callee that was in no slot and, with call sites, before
 /// each call. 2,000 calls from 2,500 levels took 50 to 160 times as long as from 10, and now 2.
 #[test]
 fn calls_take_as_long_however_deep_they_are() {
     for bench in run::benches() {
         for options in ["depth=5000", "depth=5000,sites=on", "depth=1000,sites=on"] {
-            let out = build::fresh(&format!("levels-{}", bench.jdk.feature)).join("it.cprof");
-            let agent = format!("-agentpath:{}=quiet,out={},{options}", build::agent().display(), out.display());
-            let ending = run::end(bench.program(&["-Xint", "-Xss16m", &agent, "Levels", "2500"]));
-            let times: Vec<u64> = ending.stdout.split_whitespace().flat_map(str::parse).collect();
-            let [near, deep] = times[..] else { panic!("JDK {}, {options}: {ending:?}", bench.jdk.feature) };
+            let [near, deep] = two_times(&bench, options, "Levels", "2500");
             assert!(deep <= 10 * near, "JDK {}, {options}: {near} and {deep} microseconds", bench.jdk.feature);
         }
     }
@@ -67,11 +73,7 @@ fn calls_take_as_long_however_deep_they_are() {
 #[test]
 fn constructors_are_left_in_linear_time() {
     for bench in run::benches() {
-        let out = build::fresh(&format!("chains-{}", bench.jdk.feature)).join("it.cprof");
-        let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
-        let ending = run::end(bench.program(&["-Xint", "-Xss16m", &agent, "Chains", "2000"]));
-        let times: Vec<u64> = ending.stdout.split_whitespace().flat_map(str::parse).collect();
-        let [constructors, methods] = times[..] else { panic!("JDK {}: {ending:?}", bench.jdk.feature) };
+        let [constructors, methods] = two_times(&bench, "bba=precise", "Chains", "2000");
         assert!(constructors <= 40 * methods, "JDK {}: {constructors} and {methods} microseconds", bench.jdk.feature);
     }
 }
