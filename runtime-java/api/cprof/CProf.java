@@ -33,7 +33,8 @@ public final class CProf {
      * @param method as in the agent's {@code root=}: {@code com.acme.Codec.encode}, a descriptor may follow; what fits no method has
      *     executed nothing
      * @return 0 when it was not called or is not counted; -1 without the agent; -2 when the counts could not be read, or contexts are
-     *     folded so that they do not tell, whatever the method (the reason is then on the standard error stream, or in the profile's warnings)
+     *     folded so that they do not tell, whatever the method (the reason is then on the standard error stream, or in the profile's
+     *     warnings)
      */
     public static long bytecodes(String method) {
         return -1;

@@ -56,8 +56,8 @@ fn two_times(bench: &Bench, options: &str, program: &str, argument: &str) -> [u6
     [one, other]
 }
 
-/// With `depth=`, cprof once went up from a context to see how deep it is: for each callee that was in no slot and, with call sites, before
-/// each call. 2,000 calls from 2,500 levels took 50 to 160 times as long as from 10, and now 2.
+/// With `depth=`, cprof once went up from a context to see how deep it is: for each callee that was in no slot and, with call sites,
+/// before each call. 2,000 calls from 2,500 levels took 50 to 160 times as long as from 10, and now 2.
 #[test]
 fn calls_take_as_long_however_deep_they_are() {
     for bench in run::benches() {
