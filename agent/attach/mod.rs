@@ -76,17 +76,11 @@ pub unsafe fn command(vm: *mut JavaVM, text: &str) -> bool {
         message(memory::NONE);
     }
     let attached = Agent::get().filter(|agent| agent.is_attached());
-    for notice in attached.as_ref().map_or_else(notices::take, |agent| notices::tell(agent)) {
+    for notice in attached.as_ref().map_or_else(notices::end, |agent| notices::tell(agent)) {
         reply.put("notice", notice);
     }
     if let Err(error) = &done {
         reply.put("error", error);
-    }
-    if attached.is_none() {
-        // What another thread has said since.
-        for notice in notices::end() {
-            reply.put("notice", notice);
-        }
     }
     answer(to.as_deref(), &reply, done.as_ref().copied().map_err(String::as_str));
     faults::answered();

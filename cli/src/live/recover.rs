@@ -66,8 +66,7 @@ fn verdict(found: &Integrity, profile: &model::Profile) -> String {
         return format!("checked: the counts of {contexts} agree with each other");
     }
     format!(
-        "checked: the counts of {contexts} agree with each other, but for {} that were active when the JVM \
-         died (off by {} at most)",
+        "checked: the counts of {contexts} agree with each other, but for {} that were active when the JVM died (off by {} at most)",
         thousands(found.contradictory as u64),
         thousands(found.worst.unsigned_abs())
     )

@@ -90,9 +90,9 @@ impl Limit {
         let right = match (right.strip_prefix("baseline"), rest.starts_with(['+', '-'])) {
             (Some(margin), _) => margin_of(margin.trim_start())?,
             (None, true) => margin_of(right)?,
-            (None, false) => match digits(right).and_then(|d| d.parse().ok()) {
-                Some(number) => Right::Number(number),
-                None if digits(right).is_some() => return fail(format!("{right} is too large: costs have 64 bits")),
+            (None, false) => match digits(right).map(|digits| digits.parse()) {
+                Some(Ok(number)) => Right::Number(number),
+                Some(Err(_)) => return fail(format!("{right} is too large: costs have 64 bits")),
                 None => return fail(format!("{right:?} is no whole number")),
             },
         };

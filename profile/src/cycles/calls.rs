@@ -62,11 +62,11 @@ fn key(name: &str, descriptor: &str) -> String {
 }
 
 impl Sites {
-    /// The next. `callee`: name and descriptor of the method.
-    fn push(&mut self, site: Site, callee: (&str, &str)) {
+    /// The next. `callee`: the method's [`key`].
+    fn push(&mut self, site: Site, callee: String) {
         let place = self.all.len() as u32;
         match site.names {
-            Names::Callee => self.named.entry(key(callee.0, callee.1)).or_default().push(place),
+            Names::Callee => self.named.entry(callee).or_default().push(place),
             Names::Adapter | Names::Anything => self.unnamed.push(place),
             Names::Native => {}
         }
@@ -105,16 +105,16 @@ impl CallSites {
                 let instruction = instruction.map_err(fail)?;
                 let Some(kind) = InvokeKind::of_opcode(instruction.opcode) else { continue };
                 let mut site = Site { bci: instruction.bci, kind, class: String::new(), names: Names::Adapter };
-                let mut callee = (String::new(), String::new());
+                let mut callee = String::new();
                 if kind != InvokeKind::Dynamic {
                     let member = class.pool.member(instruction.u2()).map_err(fail)?;
-                    callee = (text(member.name), text(member.descriptor));
+                    callee = key(&text(member.name), &text(member.descriptor));
                     site.class = text(member.class);
                     while natives.next_if(|native| native.bci < instruction.bci).is_some() {}
                     let is_native = natives.peek().is_some_and(|native| native.bci == instruction.bci);
                     site.names = if is_native { Names::Native } else { names(member.class, member.name) };
                 }
-                by_method[m].push(site, (&callee.0, &callee.1));
+                by_method[m].push(site, callee);
             }
             Ok(())
         })?;
@@ -205,7 +205,7 @@ mod tests {
         let kind = |caller, named: &str| {
             let site = Site { bci: 4, kind: InvokeKind::Special, class: named.into(), names: Names::Callee };
             let mut sites = Sites::default();
-            sites.push(site, ("<init>", "()V"));
+            sites.push(site, key("<init>", "()V"));
             classify(&profile, caller, 2, 0, &sites).kind
         };
         assert_eq!(kind(0, "java/lang/Object"), Some(InvokeKind::Vm));
@@ -223,7 +223,7 @@ mod tests {
         let handle =
             Site { bci: 4, kind: InvokeKind::Virtual, class: "java/lang/invoke/MethodHandle".into(), names: Names::Adapter };
         let mut sites = Sites::default();
-        sites.push(handle, ("invokeExact", "()V"));
+        sites.push(handle, key("invokeExact", "()V"));
         let kind = |callee| classify(&profile, 0, callee, 0, &sites).kind;
         assert_eq!((kind(1), kind(2)), (Some(InvokeKind::Vm), Some(InvokeKind::Virtual)));
     }

@@ -149,9 +149,8 @@ impl<W: Write + Seek> ColumnWriter<W> {
         self.each(name, 5 * values.len(), values.map(u64::from), leb128::write)
     }
 
-    /// A column of at most about `size` bytes (0 where that is not known), which decides what it may become in the archive; few bytes are
-    /// held in memory at a time. `put` writes a number at the beginning of a slice,
-    /// and answers how many bytes it took.
+    /// A column of at most about `size` bytes (0 where that is not known), which decides what it may become in the archive; few bytes
+    /// are held in memory at a time. `put` writes a number at the beginning of a slice, and answers how many bytes it took.
     fn each<T>(
         &mut self,
         name: &str,

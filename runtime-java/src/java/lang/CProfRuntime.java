@@ -154,9 +154,12 @@ public final class CProfRuntime {
 
     @ForceInline @Hidden public static void site(long n, int site) {
         if (!on) return;
-        // A constant: a compiled caller knows it where it looks for the callee. Levels are for depth= alone.
-        if (depth == 0 && (roots != 2 || CProfTree.isCaller(n))) unsafe.putInt(null, n + ORIGIN + CURRENT_SITE, site & BCI);
-        if (depth != 0 && CProfTree.isCaller(n)) CProfTree.setSite(unsafe, n + ORIGIN, site);
+        if (depth == 0) {
+            // A constant: a compiled caller knows it where it looks for the callee. Levels are for depth= alone.
+            if (roots != 2 || CProfTree.isCaller(n)) unsafe.putInt(null, n + ORIGIN + CURRENT_SITE, site & BCI);
+        } else if (CProfTree.isCaller(n)) {
+            CProfTree.setSite(unsafe, n + ORIGIN, site);
+        }
     }
 
     @ForceInline @Hidden public static void count(long n, int offset) {
