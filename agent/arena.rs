@@ -21,10 +21,14 @@ use std::sync::{Arc, Mutex};
 /// two instructions at each access. What it takes is address space that the JVM likes for its heap, but not the lowest 2 GB
 /// (HotSpot: `HeapBaseMinAddress`).
 const LOW: usize = 256 << 20;
+/// Bytes that are ready beyond the runtime's limit.
+const KEPT: u64 = abi::RESERVE + abi::MARGIN;
+/// Bytes of chunks made ready at a time, at least.
+const LEAST_STEP: u64 = 256 << 10;
 /// Bytes of chunks that are ready at first, and no more than must be, as the VM waits for it.
-const FIRST_STEP: u64 = abi::RESERVE + (256 << 10);
+const FIRST_STEP: u64 = KEPT + LEAST_STEP;
 /// Bytes of chunks that an ordinary start takes until the VM can call [`Arena::grow`].
-const START: u64 = abi::RESERVE + (4 << 20);
+const START: u64 = KEPT + (4 << 20);
 /// As [`START`], where everything that is called is logged as well.
 const START_LOGGED: u64 = 64 << 20;
 /// Bytes of chunks made ready at a time afterwards, at most: as many as are there, so that a small program takes little.
@@ -71,8 +75,8 @@ impl Arena {
     pub fn new(file: Option<File>, options: &Options) -> io::Result<Arena> {
         let soft_limit = abi::CHUNKS + options.max_memory.unwrap_or_else(default_memory);
         let logged = simulation(&options.caches) == abi::caches::LOGGED;
-        let start = abi::CHUNKS + if logged { START_LOGGED } else { START };
-        let reserved = soft_limit.max(start) + abi::RESERVE + STEP;
+        let start = (abi::CHUNKS + if logged { START_LOGGED } else { START }).min(soft_limit + KEPT);
+        let reserved = soft_limit.max(start) + KEPT + STEP;
         faults::io("arena mmap")?;
         let (fd, flags) = match &file {
             Some(file) => {
@@ -114,7 +118,7 @@ impl Arena {
         let flags = bits.iter().filter(|(given, _)| *given).fold(0, |all, (_, bit)| all | bit);
         self.u32_at(header::VERSION).store(abi::LAYOUT_VERSION, Ordering::Relaxed);
         self.u64_at(header::TOP).store(abi::CHUNKS, Ordering::Relaxed);
-        self.u64_at(header::LIMIT).store(abi::CHUNKS + FIRST_STEP - abi::RESERVE, Ordering::Relaxed);
+        self.u64_at(header::LIMIT).store(abi::CHUNKS + FIRST_STEP - KEPT, Ordering::Relaxed);
         self.u64_at(header::SOFT_LIMIT).store(soft_limit, Ordering::Relaxed);
         self.u32_at(header::FLAGS).store(flags, Ordering::Relaxed);
         self.u32_at(header::DEPTH).store(options.depth, Ordering::Relaxed);
@@ -277,7 +281,7 @@ impl Arena {
     /// Makes at least `top` bytes usable; false when that cannot be. Called by the runtime.
     pub fn grow(&self, top: u64) -> bool {
         let mut ready = crate::lock(&self.ready);
-        if top + abi::RESERVE <= ready.chunks {
+        if top + KEPT <= ready.chunks {
             return true;
         }
         // Asked at every call that finds no room: it is not tried again for contexts.
@@ -285,8 +289,10 @@ impl Arena {
             return false;
         }
         let step = (ready.chunks - abi::CHUNKS).min(STEP);
-        let wanted = (ready.chunks + step).max(top + abi::RESERVE).min(self.reserved);
-        top + abi::RESERVE <= wanted && self.make_ready(&mut ready, wanted, Arena::populate)
+        // Contexts that are kept apart have no use for more than max-memory=, those that others are folded into go beyond it.
+        let most = self.u64_at(header::SOFT_LIMIT).load(Ordering::Relaxed) + KEPT;
+        let wanted = (ready.chunks + step).min(most).max(top + KEPT + LEAST_STEP).min(self.reserved);
+        top + KEPT <= wanted && self.make_ready(&mut ready, wanted, Arena::populate)
     }
 
     /// Makes usable what an ordinary start takes. What cannot be, [`Arena::grow`] will be asked for again.
@@ -304,7 +310,7 @@ impl Arena {
             return false;
         }
         ready.chunks = wanted;
-        self.u64_at(header::LIMIT).store(wanted - abi::RESERVE, Ordering::Release);
+        self.u64_at(header::LIMIT).store(wanted - KEPT, Ordering::Release);
         true
     }
 
@@ -464,6 +470,24 @@ mod tests {
         let ranges = maps.lines().filter_map(|line| line.split_once(' ')?.0.split_once('-'));
         let number = |hex: &str| u64::from_str_radix(hex, 16).unwrap();
         ranges.into_iter().any(|(begin, end)| (number(begin)..number(end)).contains(&address))
+    }
+
+    #[test]
+    fn no_more_is_made_ready_than_contexts_may_take_but_for_what_they_fold_into() {
+        const PAGE: u64 = 4096;
+        for caches in ["", ",cache=1k/4+4k/16"] {
+            let options = Options::parse(&format!("max-memory=16m{caches}")).unwrap();
+            let arena = Arena::new(None, &options).unwrap();
+            let limit = || arena.u64_at(header::LIMIT).load(Ordering::Relaxed);
+            let most = abi::CHUNKS + (16 << 20);
+            arena.prepare();
+            while limit() < most {
+                assert!(arena.grow(limit() + PAGE));
+            }
+            assert!(limit() <= most + LEAST_STEP + PAGE, "{}{caches}", limit() - most);
+            let reached = limit();
+            assert!(arena.grow(reached + PAGE) && limit() <= reached + LEAST_STEP + PAGE, "{caches}");
+        }
     }
 
     #[test]

@@ -190,7 +190,7 @@ mod tests {
         let source = include_str!("../runtime-java/src/java/lang/CProfLayout.java");
         let (_, mirror) = source.split_once("mirror of abi.rs").expect("the part that is compared");
         let constants = mirror.split([',', ';', '\n']).filter_map(|part| part.rsplit_once('=')).map(|(left, right)| {
-            let digits = right.trim().replace('_', "");
+            let digits = right.trim().trim_end_matches('L').replace('_', "");
             let value = match digits.strip_prefix("0x") {
                 Some(hex) => u64::from_str_radix(hex, 16),
                 None => digits.parse(),
@@ -294,8 +294,7 @@ mod tests {
             ("SLOT_CACHE", slot::CACHE),
             ("LOG_SIZE", event::LOG_SIZE),
             ("EVENT_CALLEE", event::CALLEE),
-            ("EVENT_CALLER", event::CALLER),
-            ("EVENT_LEAF", event::LEAF >> 32),
+            ("EVENT_RETURN", event::RETURN),
             ("EVENT_COLD", event::COLD),
             ("EVENT_SIZE", event::SIZE),
             ("LOG_HEADER", event::LOG_HEADER),

@@ -1,19 +1,20 @@
 //! One core: its caches, and the events that it sees in order.
 
-use super::fifo::{Fifo, MOST_LOOKUPS};
+use super::fifo::{self, Fifo, Lookups, MOST_LOOKUPS};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, HasAvx2};
 use super::lanes::{LANES, Lanes, Vector};
-use super::view::View;
-use cprof_instrument::abi::{self, MethodEntry, event, header, node};
+use super::view::{Misses, Node, View};
+use cprof_instrument::abi::{self, MethodEntry, event, header};
 use cprof_profile::cache::{CacheKind, CacheSpec, CacheStrategy, Cause, Lookup, strategy};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of what is always there: the reference of the arena's record of that kind.
 const HIT: u32 = (header::HIT / abi::UNIT) as u32;
-/// Numbers of methods begin here.
+/// Numbers of methods begin here, [`fifo::NUMBER`] apart.
 const FIRST: usize = 64;
+const _: () = assert!(HIT < FIRST as u32 * fifo::NUMBER && HIT >= fifo::NUMBER);
 
 /// What is known of a method beside its caches.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,15 +29,14 @@ pub struct Core {
     /// The FIFO caches, in their lanes.
     fifo_specs: Vec<Option<CacheSpec>>,
     fifo: Fifo,
-    /// By number, beside the FIFO caches' entries, whose tag is where the misses are in a method's nodes, in [`abi::UNIT`] from
-    /// their start; 0: nowhere.
+    /// In the order of their numbers, beside the FIFO caches' entries.
     methods: Vec<Method>,
     numbers: HashMap<u32, u32>,
     /// The other caches and their lanes.
     others: Vec<(usize, Box<dyn CacheStrategy>)>,
-    /// Scratch: lookups of the other caches, and where their misses are counted, in [`abi::UNIT`], if anywhere.
+    /// Scratch: lookups of the other caches, and where their misses are counted, if anywhere.
     lookups: Vec<Lookup>,
-    charged: Vec<Option<u64>>,
+    charged: Vec<Option<(Node, Misses)>>,
     missed: Vec<bool>,
     /// Places for misses of a cause in a node.
     lanes: u32,
@@ -91,72 +91,94 @@ impl Core {
         }
     }
 
-    fn run_lanes<const N: usize>(&mut self, view: &mut View<'_>, events: &[AtomicU64]) {
+    fn run_lanes<const N: usize>(&mut self, view: &mut View<'_>, mut events: &[AtomicU64]) {
+        while let Some(stop) = self.run_known::<N>(view, events) {
+            let (entered, returned) = Event::of(&events[stop.at]).parts();
+            if let Some(callee) = entered.filter(|_| !stop.entered) {
+                self.look_up::<N>(view, callee, Cause::Enter, callee);
+            }
+            if let Some((callee, caller)) = returned {
+                self.look_up::<N>(view, caller, Cause::Return, callee);
+            }
+            events = &events[stop.at + 1..];
+        }
+    }
+
+    fn run_known<const N: usize>(&mut self, view: &mut View<'_>, events: &[AtomicU64]) -> Option<Stop> {
         #[cfg(target_arch = "x86_64")]
         if let Some(proof) = self.avx2 {
             // SAFETY: this processor has AVX2.
             return unsafe { self.run_avx2::<N>(proof, view, events) };
         }
-        self.run_each::<Lanes, N>((), view, events);
+        self.run_each::<Lanes, N>((), view, events)
     }
 
     /// [`Self::run_each`], compiled for the vector's instructions.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn run_avx2<const N: usize>(&mut self, proof: HasAvx2, view: &mut View<'_>, events: &[AtomicU64]) {
-        self.run_each::<Avx2, N>(proof, view, events);
+    fn run_avx2<const N: usize>(&mut self, proof: HasAvx2, view: &mut View<'_>, events: &[AtomicU64]) -> Option<Stop> {
+        self.run_each::<Avx2, N>(proof, view, events)
     }
 
-    /// Its branches are predicted well: what it takes time for is the number of its instructions.
+    /// Simulates events up to one with a node of which nothing is known yet. Its branches are predicted well: what it takes time for
+    /// is the number of its instructions.
     #[inline(always)]
-    fn run_each<V: Vector, const N: usize>(&mut self, proof: V::Proof, view: &mut View<'_>, events: &[AtomicU64]) {
-        let mut next = V::new(proof, &self.fifo.next);
-        for event in events {
-            let (entered, returned) = parts(event);
-            if let Some(callee) = entered
-                && let Some((misses, missed)) = self.load(proof, view, callee, &mut next)
-            {
-                count::<V, N>(view, callee, misses, missed);
-            }
-            if let Some((callee, caller)) = returned
-                && let Some((_, missed)) = self.load(proof, view, caller, &mut next)
-            {
-                let misses = self.misses(view, callee);
-                if misses != 0 {
-                    count::<V, N>(view, callee, misses + N as u32, missed);
-                }
+    fn run_each<V: Vector, const N: usize>(
+        &mut self,
+        proof: V::Proof,
+        view: &mut View<'_>,
+        events: &[AtomicU64],
+    ) -> Option<Stop> {
+        let mut caches = self.fifo.lookups::<V>(proof);
+        let mut stopped = None;
+        for (at, event) in events.iter().enumerate() {
+            let done = match Event::of(event) {
+                Event::Entered { callee } => entered::<V, N>(&mut caches, view, callee).ok_or(false),
+                Event::Returned { callee, caller } => returned::<V, N>(&mut caches, view, callee, caller).ok_or(false),
+                Event::Passed { callee, caller } => match entered::<V, N>(&mut caches, view, callee) {
+                    Some(()) => returned::<V, N>(&mut caches, view, callee, caller).ok_or(true),
+                    None => Err(false),
+                },
+            };
+            if let Err(entered) = done {
+                stopped = Some(Stop { at, entered });
+                break;
             }
         }
-        self.fifo.next = next.get();
+        let next = caches.next();
+        self.fifo.goes_on_from(next);
+        stopped
     }
 
-    /// Looks a node's method up and loads it where it is missing: where the misses are in its nodes, and where it was missing, if
-    /// anywhere.
-    #[inline(always)]
-    fn load<V: Vector>(&mut self, proof: V::Proof, view: &mut View<'_>, node: u32, next: &mut V) -> Option<(u32, V)> {
-        // A method without a number is missing everywhere: so nobody needs to ask who finds one.
-        match self.fifo.lookup(proof, view.record(node)?, next)? {
-            (0, _) => {
-                self.fifo.forget_unknown();
-                let number = self.give_number(view, node);
-                self.fifo.lookup(proof, number, next)
-            }
-            found => Some(found),
-        }
-    }
-
-    /// Where the misses are in a node, in [`abi::UNIT`] from its start; 0: nowhere.
-    #[inline(always)]
-    fn misses(&mut self, view: &mut View<'_>, node: u32) -> u32 {
+    /// One lookup, whatever is known of the nodes: that of `node`'s method, whose misses count in `charged`.
+    #[cold]
+    fn look_up<const N: usize>(&mut self, view: &mut View<'_>, node: u32, cause: Cause, charged: u32) {
+        let Some(node) = view.node(node) else { return };
         let number = self.number(view, node);
-        self.fifo.tag(number)
+        let charged = self.charged(view, charged);
+        let mut caches = self.fifo.lookups::<Lanes>(());
+        if let Some(miss) = caches.look_up(number) {
+            caches.load(&miss);
+            if let Some((node, misses)) = charged {
+                view.count::<_, N>(node, misses, cause, miss.lanes);
+            }
+        }
+        let next = caches.next();
+        self.fifo.goes_on_from(next);
+    }
+
+    /// Where misses are counted for a node, if anywhere: one without counters is that of all calls without room.
+    fn charged(&mut self, view: &mut View<'_>, node: u32) -> Option<(Node, Misses)> {
+        let node = view.node(node)?;
+        let number = self.number(view, node);
+        Some((node, self.fifo.misses(number)?))
     }
 
     fn run_others(&mut self, view: &mut View<'_>, events: &[AtomicU64]) {
         self.lookups.clear();
         self.charged.clear();
         for event in events {
-            let (entered, returned) = parts(event);
+            let (entered, returned) = Event::of(event).parts();
             if let Some(callee) = entered {
                 self.other_lookup(view, callee, Cause::Enter, callee);
             }
@@ -167,69 +189,121 @@ impl Core {
         self.missed.resize(self.lookups.len(), false);
         for (lane, cache) in &mut self.others {
             cache.lookups(&self.lookups, &mut self.missed);
-            let missed = self.charged.iter().zip(&self.missed).filter(|(_, missed)| **missed);
-            for at in missed.filter_map(|(at, _)| *at) {
-                view.increment(at + *lane as u64);
+            let mut here = [0; LANES];
+            here[*lane] = -1;
+            for ((lookup, charged), missed) in self.lookups.iter().zip(&self.charged).zip(&self.missed) {
+                let Some((node, misses)) = charged.filter(|_| *missed) else { continue };
+                match self.lanes {
+                    4 => view.count::<_, 4>(node, misses, lookup.cause, here),
+                    _ => view.count::<_, LANES>(node, misses, lookup.cause, here),
+                }
             }
         }
     }
 
     fn other_lookup(&mut self, view: &mut View<'_>, node: u32, cause: Cause, charged: u32) {
+        let Some(node) = view.node(node) else { return };
         let number = self.number(view, node);
-        let Some(&Method { id, code_length }) = self.methods.get(number as usize).filter(|m| m.id != 0) else { return };
-        let row = if cause == Cause::Return { u64::from(self.lanes) } else { 0 };
-        let misses = self.misses(view, charged);
+        let Some(&Method { id, code_length }) = self.methods.get((number / fifo::NUMBER) as usize).filter(|m| m.id != 0) else {
+            return;
+        };
+        let charged = self.charged(view, charged);
         self.lookups.push(Lookup { method: id, code_length, cause });
-        // A node without counters is that of all calls without room.
-        self.charged.push((misses != 0).then(|| u64::from(charged) + u64::from(misses) + row));
+        self.charged.push(charged);
     }
 
     /// The number of a node's method.
-    #[inline(always)]
-    fn number(&mut self, view: &mut View<'_>, node: u32) -> u32 {
+    fn number(&mut self, view: &mut View<'_>, node: Node) -> u32 {
         match view.record(node) {
-            Some(0) => self.give_number(view, node),
-            Some(number) => number,
-            None => HIT,
+            0 => self.give_number(view, node),
+            number => number,
         }
     }
 
     #[cold]
-    fn give_number(&mut self, view: &mut View<'_>, node: u32) -> u32 {
-        let id = view.u32(u64::from(node) * abi::UNIT + node::METHOD);
-        let Some(id) = id.filter(|id| (abi::FIRST_METHOD..abi::MAX_METHODS).contains(id)) else { return HIT };
+    fn give_number(&mut self, view: &mut View<'_>, node: Node) -> u32 {
+        let id = view.method(node).filter(|id| (abi::FIRST_METHOD..abi::MAX_METHODS).contains(id));
+        let Some(id) = id else { return HIT };
         let entry = abi::METHODS + abi::METHOD_ENTRY * u64::from(id);
         let (Some(shape), Some(code)) = (view.u32(entry), view.u32(entry + 4)) else { return HIT };
         let (fifo, methods) = (&mut self.fifo, &mut self.methods);
         let number = *self.numbers.entry(id).or_insert_with(|| {
-            let MethodEntry { counters, leaf, code_length, .. } = MethodEntry::of([shape, code]);
-            let code_length = code_length.into();
+            let entry = MethodEntry::of([shape, code]);
+            let code_length = entry.code_length.into();
             methods.push(Method { id, code_length });
-            let misses = abi::node_size(counters, leaf, 0) / abi::UNIT;
-            fifo.add(&self.fifo_specs, code_length, misses as u32)
+            fifo.add(&self.fifo_specs, code_length, Misses::of(entry))
         });
-        view.set_u32(u64::from(node) * abi::UNIT + node::RECORD, number);
+        view.set_record(node, number);
         number
     }
 }
 
-/// Counts misses of one cause: `misses` is where they are in the node.
-#[inline(always)]
-fn count<V: Vector, const N: usize>(view: &mut View<'_>, node: u32, misses: u32, missed: V) {
-    view.counters::<N>(u64::from(node) + u64::from(misses), |counters| missed.count(counters));
+/// An event up to which simulation has come.
+struct Stop {
+    at: usize,
+    /// The leaf's entry is done.
+    entered: bool,
 }
 
-/// The node of the callee that was entered, if one was, and those of a callee that returned and its caller: of a leaf both.
+/// A method was entered. `None`: nothing was done, as something is not known yet.
 #[inline(always)]
-fn parts(event: &AtomicU64) -> (Option<u32>, Option<(u32, u32)>) {
-    let event = event.load(Ordering::Relaxed);
-    let callee = event as u32;
-    match (event >> 32) as u32 {
-        0 => (Some(callee), None),
-        caller if event & event::LEAF != 0 => {
-            (Some(callee), Some((callee, (caller & !((event::LEAF >> 32) as u32)).wrapping_sub(event::CALLER as u32))))
+fn entered<V: Vector, const N: usize>(caches: &mut Lookups<'_, V>, view: &mut View<'_>, callee: u32) -> Option<()> {
+    let callee = view.node(callee)?;
+    let number = view.record(callee);
+    if let Some(miss) = caches.look_up(number) {
+        let misses = caches.misses(number)?;
+        caches.load(&miss);
+        view.count::<V, N>(callee, misses, Cause::Enter, miss.lanes);
+    }
+    Some(())
+}
+
+/// A method returned. `None`: nothing was done, as something is not known yet.
+#[inline(always)]
+fn returned<V: Vector, const N: usize>(caches: &mut Lookups<'_, V>, view: &mut View<'_>, callee: u32, caller: u32) -> Option<()> {
+    let caller = view.node(caller)?;
+    let number = view.record(caller);
+    if let Some(miss) = caches.look_up(number) {
+        caches.misses(number)?;
+        let callee = view.node(callee)?;
+        let misses = caches.misses(view.record(callee))?;
+        caches.load(&miss);
+        view.count::<V, N>(callee, misses, Cause::Return, miss.lanes);
+    }
+    Some(())
+}
+
+/// What a log says, with references of nodes.
+enum Event {
+    /// A method was entered.
+    Entered { callee: u32 },
+    /// A method returned to its caller.
+    Returned { callee: u32, caller: u32 },
+    /// A leaf did both.
+    Passed { callee: u32, caller: u32 },
+}
+
+impl Event {
+    #[inline(always)]
+    fn of(event: &AtomicU64) -> Event {
+        let event = event.load(Ordering::Relaxed);
+        if event & event::RETURN != 0 {
+            let event = event.wrapping_add(event::RETURN);
+            return Event::Returned { callee: (event as u32).wrapping_sub(event::CALLEE as u32), caller: (event >> 32) as u32 };
         }
-        caller => (None, Some((callee.wrapping_sub(event::CALLEE as u32), caller.wrapping_sub(event::CALLER as u32)))),
+        match (event >> 32) as u32 {
+            0 => Event::Entered { callee: event as u32 },
+            caller => Event::Passed { callee: event as u32, caller },
+        }
+    }
+
+    /// The node of the callee that was entered, if one was, and those of a callee that returned and its caller.
+    fn parts(self) -> (Option<u32>, Option<(u32, u32)>) {
+        match self {
+            Event::Entered { callee } => (Some(callee), None),
+            Event::Returned { callee, caller } => (None, Some((callee, caller))),
+            Event::Passed { callee, caller } => (Some(callee), Some((callee, caller))),
+        }
     }
 }
 

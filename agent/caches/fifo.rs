@@ -1,6 +1,8 @@
 //! Up to eight FIFO caches with block granularity, looked up in all at once.
 
 use super::lanes::{LANES, Lanes, Vector};
+use super::view::Misses;
+use cprof_instrument::abi;
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::options::MOST_BLOCKS;
 
@@ -18,12 +20,17 @@ struct Entry {
     limit: Lanes,
     /// How many blocks it takes: at most as many as a method has bytes (JVMS §4.7.3).
     blocks: [u16; LANES],
-    /// What whoever looks up wants to know of a method that was missed: not 0, which is method 0's.
-    tag: u32,
+    /// Of a method that can be missed; `None` is method 0's.
+    misses: Option<Misses>,
 }
 
+/// Methods have numbers that are multiples of this: their entries' distance from the first in [`abi::UNIT`], which processors
+/// multiply by as they load.
+pub const NUMBER: u32 = (size_of::<Entry>() / abi::UNIT as usize) as u32;
 /// In every lane.
-const NEVER_MISSES: Entry = Entry { limit: [i32::MAX; LANES], blocks: [0; LANES], tag: 0 };
+const NEVER_MISSES: Entry = Entry { limit: [i32::MAX; LANES], blocks: [0; LANES], misses: None };
+/// Nowhere: what stands for those that have no number yet.
+const UNKNOWN: Entry = Entry { limit: [i32::MIN; LANES], ..NEVER_MISSES };
 
 /// The caches. A cache of N blocks overwrites a method's first block when it has loaded N blocks from there on, and that block
 /// carries the method's name (Binder et al. 2009, Figure 3); so a method is there while the next block's number is at most that
@@ -32,41 +39,47 @@ const NEVER_MISSES: Entry = Entry { limit: [i32::MAX; LANES], blocks: [0; LANES]
 pub struct Fifo {
     /// N; 0 in lanes without a cache.
     size: Lanes,
-    /// Number of the block that is written next. Whoever looks up keeps it in registers.
-    pub next: Lanes,
+    /// Number of the block that is written next.
+    next: Lanes,
+    /// As many as a power of two, so that a mask makes any number one of these: [`NEVER_MISSES`] from `count` on.
     entries: Vec<Entry>,
+    count: usize,
 }
 
 impl Fifo {
     /// Cold caches; lanes of `None` never miss. The first `fixed` methods are always there, but for method 0, which is nowhere:
-    /// it stands for those that have no number yet ([`Self::forget_unknown`]).
+    /// it stands for those that have no number yet.
     pub fn new(specs: &[Option<CacheSpec>], fixed: usize) -> Fifo {
         let mut size = [0; LANES];
         for (lane, spec) in specs.iter().enumerate().take(LANES) {
             size[lane] = spec.map_or(0, |spec| spec.blocks.min(MOST_BLOCKS) as i32);
         }
-        let mut fifo = Fifo { size, next: size.map(|n| n + 1), entries: vec![NEVER_MISSES; fixed] };
-        fifo.forget_unknown();
-        fifo
+        let mut entries = vec![NEVER_MISSES; fixed.next_power_of_two()];
+        entries[0] = UNKNOWN;
+        Fifo { size, next: size.map(|n| n + 1), entries, count: fixed }
     }
 
     /// Adds a method that is nowhere yet; answers its number.
-    pub fn add(&mut self, specs: &[Option<CacheSpec>], code_length: u32, tag: u32) -> u32 {
-        let mut entry = Entry { tag, ..NEVER_MISSES };
+    pub fn add(&mut self, specs: &[Option<CacheSpec>], code_length: u32, misses: Option<Misses>) -> u32 {
+        let mut entry = Entry { misses, ..NEVER_MISSES };
         for (lane, spec) in specs.iter().enumerate().take(LANES) {
             if let Some(spec) = spec {
                 entry.blocks[lane] = spec.blocks_of(code_length).min(u16::MAX.into()) as u16;
                 entry.limit[lane] = 0;
             }
         }
-        self.entries.push(entry);
-        self.entries.len() as u32 - 1
+        if self.count == self.entries.len() {
+            self.entries.resize(2 * self.count, NEVER_MISSES);
+        }
+        self.entries[self.count] = entry;
+        self.count += 1;
+        (self.count - 1) as u32 * NUMBER
     }
 
-    /// What was said of a method when it was added; 0 of those that are always there, of method 0, and of those that are none.
-    #[inline(always)]
-    pub fn tag(&self, method: u32) -> u32 {
-        self.entries.get(method as usize).map_or(0, |entry| entry.tag)
+    /// What was said of a method when it was added; `None` for those that are always there, for method 0, and for those that are
+    /// none.
+    pub fn misses(&self, number: u32) -> Option<Misses> {
+        self.entries.get((number / NUMBER) as usize)?.misses
     }
 
     /// Nothing is there any more.
@@ -91,24 +104,73 @@ impl Fifo {
         }
     }
 
-    /// Looks a method up, and loads it where it is not there: the answer is its tag and a mask of those lanes. `None`: it is
-    /// everywhere, or there is no such method.
+    /// For lookups; no method can be added meanwhile.
     #[inline(always)]
-    pub fn lookup<V: Vector>(&mut self, proof: V::Proof, method: u32, next: &mut V) -> Option<(u32, V)> {
-        let entry = self.entries.get_mut(method as usize)?;
-        let limit = V::new(proof, &entry.limit);
-        let missed = next.greater(limit);
-        if !missed.any() {
-            return None;
-        }
-        let loaded = next.add(V::new(proof, &self.size));
-        entry.limit = missed.choose(loaded, limit).get();
-        *next = next.add(missed.and(V::widen(proof, &entry.blocks)));
-        Some((entry.tag, missed))
+    pub fn lookups<V: Vector>(&mut self, proof: V::Proof) -> Lookups<'_, V> {
+        let mask = (self.entries.len() - 1) as u32 * NUMBER;
+        Lookups { proof, size: V::new(proof, &self.size), next: V::new(proof, &self.next), mask, entries: &mut self.entries }
     }
 
-    /// Method 0 is nowhere, though it was looked up.
-    pub fn forget_unknown(&mut self) {
-        self.entries[0].limit = [i32::MIN; LANES];
+    /// What the lookups have come to.
+    pub fn goes_on_from(&mut self, next: Lanes) {
+        self.next = next;
+    }
+}
+
+/// The caches while methods are looked up. What this has is in registers then.
+pub struct Lookups<'a, V: Vector> {
+    proof: V::Proof,
+    size: V,
+    next: V,
+    /// Makes any number one of those below.
+    mask: u32,
+    entries: &'a mut [Entry],
+}
+
+/// A method that is not in all caches.
+pub struct Miss<V> {
+    number: u32,
+    limit: V,
+    /// Where it is missing.
+    pub lanes: V,
+}
+
+impl<V: Vector> Lookups<'_, V> {
+    /// Looks a method up: `None` if it is everywhere. What is no number is another method's.
+    #[inline(always)]
+    pub fn look_up(&mut self, number: u32) -> Option<Miss<V>> {
+        let limit = V::new(self.proof, &self.entry(number).limit);
+        let lanes = self.next.greater(limit);
+        lanes.any().then_some(Miss { number, limit, lanes })
+    }
+
+    /// Loads it where it is missing.
+    #[inline(always)]
+    pub fn load(&mut self, miss: &Miss<V>) {
+        let loaded = self.next.add(self.size);
+        let entry = self.entry(miss.number);
+        entry.limit = miss.lanes.choose(loaded, miss.limit).get();
+        let blocks = V::widen(self.proof, &self.entry(miss.number).blocks);
+        self.next = self.next.add(miss.lanes.and(blocks));
+    }
+
+    /// As [`Fifo::misses`].
+    #[inline(always)]
+    pub fn misses(&mut self, number: u32) -> Option<Misses> {
+        self.entry(number).misses
+    }
+
+    /// Number of the block that is written next.
+    pub fn next(&self) -> Lanes {
+        self.next.get()
+    }
+
+    #[inline(always)]
+    fn entry(&mut self, number: u32) -> &mut Entry {
+        const { assert!(NUMBER.is_power_of_two()) };
+        let at = (number & self.mask) as usize * abi::UNIT as usize;
+        // SAFETY: the mask has the bits of the numbers of all entries, whose count is a power of two, and no others; so this is the
+        // distance of one of them.
+        unsafe { &mut *self.entries.as_mut_ptr().byte_add(at) }
     }
 }

@@ -125,8 +125,8 @@ fn compare(text: &str, count: usize, seed: u64) -> u64 {
             let callee = 1 + random.below(near.into()) as usize;
             let caller = 1 + random.below(near.into()) as usize;
             let form = random.below(3);
-            let callers = (u64::from(nodes[caller]) + event::CALLER) << 32;
-            let event = u64::from(nodes[callee]) + [0, callers + event::CALLEE, callers | event::LEAF][form as usize];
+            let both = u64::from(nodes[callee]) + (u64::from(nodes[caller]) << 32);
+            let event = [u64::from(nodes[callee]), both + event::CALLEE - event::RETURN, both][form as usize];
             events.push(AtomicU64::new(event));
             for (what, looked_up) in [(0, callee), (1, caller)] {
                 if form == 2 || form as usize == what {
@@ -178,17 +178,21 @@ fn what_points_nowhere_is_ignored() {
     let reading = gate.read().unwrap();
     let mut core = Core::new(&options.caches);
     let hit = header::HIT / abi::UNIT;
-    let far = 0x7FFF_FFFF;
-    let caller = u64::from(nodes[2]) + event::CALLER;
+    let far = 0x7FFF_FFFE;
+    let caller = u64::from(nodes[2]);
+    let returned = |callee: u64, caller: u64| (callee + event::CALLEE + (caller << 32)).wrapping_sub(event::RETURN);
     let junk = abi::JUNK / abi::UNIT;
     let events = [
         far,
         hit,
         junk,
+        returned(far, far),
+        returned(nodes[1].into(), far),
+        returned(0, far),
+        returned(nodes[1].into(), 0),
+        u64::MAX,
         far << 32 | far,
-        (far << 32) | (u64::from(nodes[1]) + event::CALLEE),
-        far << 32,
-        event::LEAF | caller << 32 | far,
+        caller << 32 | far,
     ];
     core.run(&mut View::new(&arena, &reading), &events.map(AtomicU64::new));
     let misses: u64 = found(&arena, &nodes, &options.caches).iter().flatten().sum();

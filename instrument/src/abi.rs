@@ -204,8 +204,11 @@ pub const METHOD_CLASS: u32 = 16;
 pub const METHOD_HALF: u32 = 0xFFFF;
 /// Most counters of one method, so that its node fits [`JUNK_SIZE`] and the method table.
 pub const MAX_COUNTERS: u16 = 16_000;
-/// Bytes beyond [`header::LIMIT`] that are safe to touch.
-pub const RESERVE: u64 = 4 << 20;
+/// Bytes beyond [`header::LIMIT`] that nodes may use which others are folded into.
+pub const RESERVE: u64 = (4 << 20) - MARGIN;
+/// Bytes beyond that, and so beyond [`header::TOP`] wherever it is, that are safe to touch, though nothing is there: more than a
+/// node of any size has. Caches are simulated without asking whether a node reaches beyond the end.
+pub const MARGIN: u64 = 256 << 10;
 /// Chunks begin at multiples of this. A chunk whose first word is 0 was taken but never used (its thread ran out of stack at
 /// that very moment): a reader goes on this many bytes further.
 pub const CHUNK_ALIGN: u64 = 4096;
@@ -456,17 +459,17 @@ pub mod record {
     pub const SIZE: u64 = 32;
 }
 
-/// With [`caches::LOGGED`], a u64 per lookup, or per two of them: low half the reference of the callee's node, for a return +
-/// [`event::CALLEE`]; high half 0 for an entry, for a return the reference of the caller's node + [`event::CALLER`]. References
-/// must fit 31 bits.
+/// With [`caches::LOGGED`], a u64 per lookup, or per two of them, made of as few instructions as can be: low half the reference of
+/// the callee's node; high half 0 for an entry, and the reference of the caller's node for a leaf that was entered and returns, where
+/// both methods are looked up. For the return of others [`event::CALLEE`] is added to the low half, and [`event::RETURN`] taken from
+/// the whole, which sets the low half's highest bit. References must fit 31 bits. A leaf called from the [`header::EARLY`] node, whose
+/// reference is 0 and which no cache ever misses, looks like an entry and is as good as one.
 pub mod event {
     /// What is added to a callee's reference that returns: C2 would keep in a register from a method's entry to its end what both
     /// need.
     pub const CALLEE: u64 = 1;
-    /// What is added to a caller's reference, as the [`super::header::EARLY`] node has 0.
-    pub const CALLER: u64 = 1;
-    /// Bit: a leaf was entered and returns, and both methods are looked up.
-    pub const LEAF: u64 = 1 << 63;
+    /// Less this it is a return: a number that C2 can put into the instruction that adds both references.
+    pub const RETURN: u64 = 1 << 31;
     /// Between two lessees of a tree.
     pub const COLD: u64 = 0;
     /// size in bytes

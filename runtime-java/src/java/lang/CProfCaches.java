@@ -42,7 +42,7 @@ final class CProfCaches {
             if (CProfSlots.cache(u, t) > u.getLong(null, record + RECORD_LIMIT)) load(u, t, record, n, 1);
         } else {
             try {
-                log(u, t, n - BASE + (EVENT_CALLEE << 3) >>> 3 | caller(p));
+                log(u, t, (n - BASE + (EVENT_CALLEE << 3) >>> 3) + caller(p) - EVENT_RETURN);
             } catch (StackOverflowError e) {
                 // No room to have a full log simulated, nor, perhaps, to call CProfTree.lost. The method returns all the same.
                 long lost;
@@ -64,13 +64,13 @@ final class CProfCaches {
                 loadBoth(t, c, own, callers);
             }
         } else {
-            log(u, t, c - BASE >>> 3 | caller(p) | (long) EVENT_LEAF << 32);
+            log(u, t, (c - BASE >>> 3) + caller(p));
         }
     }
 
-    /** The half of an event that tells whom a method returns to. */
+    /** The half of an event that tells whom a method returns to: nodes are aligned, so the other half is 0. */
     @ForceInline @Hidden private static long caller(long p) {
-        return p - BASE + (EVENT_CALLER << 3) >>> 3 << 32;
+        return p - BASE << 29;
     }
 
     @ForceInline @Hidden private static long record(Unsafe u, long n) {

@@ -36,7 +36,7 @@ final class CProfLayout {
         MAX_NODES = 152, NODES = 160, WANTED = 304, WANTED_NOTHING = 0, WANTED_NOBODY = 1, HIT = 384, FREE_LISTS = 64, FREE_TREES = 512;
     static final int FLAG_OVERFLOW = 8;
     static final int METHODS = 266_240;
-    static final int RESERVE = 4_194_304, CHUNK_ALIGN = 4096, METHOD_COUNTERS = 0x3FFF, METHOD_SUPERCLASS = 14,
+    static final int RESERVE = 3_932_160, CHUNK_ALIGN = 4096, METHOD_COUNTERS = 0x3FFF, METHOD_SUPERCLASS = 14,
         METHOD_CLASS = 16, METHOD_HALF = 0xFFFF, CODE_LENGTH = 4;
     static final int KIND_DEPARTURE = 1, KIND_CHUNK = 2, KIND_ROOT = 3, KIND_INDEX = 4, KIND_LABEL = 5,
         KIND_OVERFLOW = 6, KIND_OUTSIDE = 7, KIND_RECORD = 8, KIND_LOG = 9, FIRST_METHOD = 16;
@@ -52,7 +52,8 @@ final class CProfLayout {
         ROOT_NUMBER = 424, ROOT_SIZE = 432;
     static final int CACHES_OFF = 1, CACHES_INLINE = 2, CACHES_LOGGED = 3;
     static final int RECORD_METHOD = 8, RECORD_MISSES = 12, RECORD_LIMIT = 16, RECORD_BLOCKS = 24, RECORD_SIZE = 32;
-    static final int LOG_SIZE = 8_192, LOG_HEADER = 8, EVENT_SIZE = 8, EVENT_CALLEE = 1, EVENT_CALLER = 1, EVENT_LEAF = 0x8000_0000, EVENT_COLD = 0;
+    static final int LOG_SIZE = 8_192, LOG_HEADER = 8, EVENT_SIZE = 8, EVENT_CALLEE = 1, EVENT_COLD = 0;
+    static final long EVENT_RETURN = 0x8000_0000L;
     static final int SLOT_COUNT = 1_048_576, SLOT_WINDOW = 32, SLOT_STRIDE = 8191, SLOT_SIZE = 32, SLOT_NODE = 8, SLOT_TREE = 16, SLOT_CACHE = 24;
     /** Woven code passes bytecode indices as sign-extended 16-bit numbers. */
     static final int BCI = 0xFFFF;
