@@ -127,16 +127,6 @@ pub enum Event {
     ObjectFree = 83,
 }
 
-/// One frame of a stack.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct FrameInfo {
-    /// The method.
-    pub method: MethodId,
-    /// Bytecode index in the method as it is now; -1 in a native method.
-    pub location: jlong,
-}
-
 /// The callbacks, see the event's section of the specification for the meaning of the arguments.
 pub struct Callbacks {
     pub vm_init: unsafe extern "C" fn(*mut RawEnv, *mut JNIEnv, jthread),
@@ -177,6 +167,9 @@ macro_rules! call {
         Error::check(concat!("JVMTI ", $name), code)
     }};
 }
+
+mod stacks;
+pub use stacks::FrameInfo;
 
 impl Jvmti {
     /// An environment of the VM's.
@@ -430,32 +423,6 @@ impl Jvmti {
         let copy = unsafe { std::slice::from_raw_parts(array, usize::try_from(count).unwrap_or(0)) }.to_vec();
         self.deallocate(array);
         copy
-    }
-
-    /// The frames of a thread, innermost first. A thread that has ended is an error.
-    pub fn stack(self, thread: jthread) -> Result<Vec<FrameInfo>, Error> {
-        let mut frames = vec![FrameInfo { method: std::ptr::null_mut(), location: -1 }; 512];
-        loop {
-            let mut count: jint = 0;
-            let capacity = frames.len() as jint;
-            call!(
-                self,
-                104,
-                "GetStackTrace",
-                (jthread, jint, jint, *mut FrameInfo, *mut jint),
-                thread,
-                0,
-                capacity,
-                frames.as_mut_ptr(),
-                &mut count
-            )?;
-            if count < capacity {
-                frames.truncate(usize::try_from(count).unwrap_or(0));
-                return Ok(frames);
-            }
-            // The VM walks through all of them again: for few threads more than twice.
-            frames.resize(frames.len() * 32, FrameInfo { method: std::ptr::null_mut(), location: -1 });
-        }
     }
 
     /// Suspends threads; for each, whether it was this call that did.

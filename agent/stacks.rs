@@ -90,6 +90,11 @@ impl<'a> Frames<'a> {
     /// at jumps, returns and calls of the program.)
     pub fn stacks(&mut self, jni: Jni, stopped: &mut Stopped, muted: Option<&Muted<'_>>) -> Vec<Stack> {
         let Agent { contexts, arena, .. } = self.agent;
+        let root_of = |thread| contexts.get(jni, thread, Word::Tree).filter(|&root| root != 0);
+        // They stand still, and are asked for together.
+        let leased: Vec<jobject> = stopped.threads().iter().copied().filter(|&thread| root_of(thread).is_some()).collect();
+        let seen = leased.iter().zip(self.agent.jvmti.stacks(jni, &leased));
+        let mut seen: HashMap<_, _> = seen.filter_map(|(&thread, frames)| Some((thread, frames.ok()?))).collect();
         let mut stacks = Vec::new();
         let mut patience = Patience { moments: MOMENTS, foreign: HashSet::new(), ran_on: false };
         let mut next = 0;
@@ -104,14 +109,14 @@ impl<'a> Frames<'a> {
                 return stacks;
             };
             next += 1;
-            let root = || contexts.get(jni, thread, Word::Tree).filter(|&root| root != 0);
             // Threads without a tree have executed nothing; threads that have ended have no stack.
-            if root().is_none() {
+            if root_of(thread).is_none() {
                 continue;
             }
-            let Some(frames) = self.settled(jni, stopped, thread, &mut patience) else { continue };
+            let seen = seen.remove(&thread);
+            let Some(frames) = self.settled(jni, stopped, thread, seen, &mut patience) else { continue };
             // It may have given its tree back meanwhile.
-            let Some(root) = root() else { continue };
+            let Some(root) = root_of(thread) else { continue };
             let muted = muted.and_then(|muted| muted.node_of(thread));
             let node = muted.or_else(|| contexts.get(jni, thread, Word::Node));
             let current = node.and_then(|node| current(node, root, arena));
@@ -120,12 +125,20 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// The frames of a thread that is not amid injected code, or cannot be brought out of it. None: it has no stack.
-    fn settled(&mut self, jni: Jni, stopped: &mut Stopped, thread: jobject, patience: &mut Patience) -> Option<Vec<Frame>> {
+    /// The frames of a thread that is not amid injected code, or cannot be brought out of it. None: it has no stack. `seen`: what it
+    /// was seen with, unless it is to be looked at.
+    fn settled(
+        &mut self,
+        jni: Jni,
+        stopped: &mut Stopped,
+        thread: jobject,
+        mut seen: Option<Vec<FrameInfo>>,
+        patience: &mut Patience,
+    ) -> Option<Vec<Frame>> {
         let mut moment = SHORTEST_MOMENT;
         let mut left = MOMENTS_EACH;
         loop {
-            let frames = self.agent.jvmti.stack(thread).ok()?;
+            let frames = seen.take().or_else(|| self.agent.jvmti.stack(thread).ok())?;
             faults::pass("frames");
             let places: Vec<Place> = frames.iter().map(|frame| self.place(frame)).collect();
             // Injected code calls none that is woven.

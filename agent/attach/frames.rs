@@ -46,7 +46,7 @@ pub fn before(agent: &Agent, jni: Jni) -> Before {
     let mut old: HashMap<MethodId, bool> = HashMap::new();
     let (mut frames, mut first) = (0, Vec::new());
     let stopped = Stopped::all(agent.jvmti, jni, agent.jvm.virtual_threads.then_some(Find::All));
-    for frame in stopped.threads().iter().flat_map(|&thread| agent.jvmti.stack(thread).unwrap_or_default()) {
+    for frame in agent.jvmti.stacks(jni, stopped.threads()).into_iter().flat_map(Result::unwrap_or_default) {
         let is_old = *old.entry(frame.method).or_insert_with(|| {
             let is_old = agent.jvmti.is_obsolete(frame.method);
             if is_old && first.len() < NAMED {
@@ -60,7 +60,14 @@ pub fn before(agent: &Agent, jni: Jni) -> Before {
     drop(stopped);
     let longest = begin.elapsed();
     let obsolete = old.into_iter().filter_map(|(method, is_old)| is_old.then_some(method)).collect();
-    Before { obsolete, frames, names: first.into_iter().filter_map(|method| name(agent, method)).collect(), longest, debugged }
+    let mut names: Vec<String> = Vec::new();
+    for name in first.into_iter().filter_map(|method| name(agent, method)) {
+        // Overloads have one.
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Before { obsolete, frames, names, longest, debugged }
 }
 
 /// What is still active when counting is off and every class is as it was.
@@ -126,8 +133,8 @@ fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
     };
     let mut frames = Vec::new();
     let (mut before_entry, mut amid_entry) = (HashSet::new(), HashSet::new());
-    for &thread in stopped.threads() {
-        match jvmti.stack(thread) {
+    for stack in jvmti.stacks(jni, stopped.threads()) {
+        match stack {
             Ok(stack) => {
                 let at_entry = |frame: &&FrameInfo| (1..=ENTRY_LENGTH as i64).contains(&frame.location);
                 amid_entry.extend(stack.first().filter(at_entry).map(|frame| frame.method));

@@ -1,0 +1,105 @@
+//! The stacks of threads.
+
+use super::{Error, Jvmti, MethodId, RawEnv, jthread};
+use crate::faults;
+use crate::jni::Jni;
+use jni_sys::{jint, jlong};
+use std::ptr::null_mut;
+
+/// One frame of a stack.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct FrameInfo {
+    /// The method.
+    pub method: MethodId,
+    /// Bytecode index in the method as it is now; -1 in a native method.
+    pub location: jlong,
+}
+
+const NOTHING: FrameInfo = FrameInfo { method: null_mut(), location: -1 };
+
+/// What is answered for one of several threads.
+#[repr(C)]
+struct StackInfo {
+    thread: jthread,
+    state: jint,
+    frames: *mut FrameInfo,
+    count: jint,
+}
+
+/// So many threads are asked for at a time, and so many frames of each: HotSpot sets room for them aside.
+const THREADS: usize = 256;
+const FRAMES: jint = 128;
+
+impl Jvmti {
+    /// The frames of threads, innermost first, each as [`Jvmti::stack`] has them. To ask for one thread makes HotSpot of JDK 21 and
+    /// later look at all of them, whether they are virtual threads in transition
+    /// (`JvmtiVTMSTransitionDisabler::VTMS_transition_disable_for_all`): one by one, 5,000 took half a second.
+    pub fn stacks(self, jni: Jni, threads: &[jthread]) -> Vec<Result<Vec<FrameInfo>, Error>> {
+        let mut stacks = Vec::with_capacity(threads.len());
+        for threads in threads.chunks(THREADS) {
+            // Made of references of its own.
+            let several = jni.in_frame(|| self.first_frames(threads)).unwrap_or_default();
+            let mut several = several.into_iter();
+            stacks.extend(threads.iter().map(|&thread| match several.next() {
+                Some(frames) if (1..FRAMES as usize).contains(&frames.len()) => Ok(frames),
+                _ => self.stack(thread),
+            }));
+        }
+        stacks
+    }
+
+    /// The innermost frames of some threads. One that has ended has none.
+    fn first_frames(self, threads: &[jthread]) -> Result<Vec<Vec<FrameInfo>>, Error> {
+        let count = threads.len() as jint;
+        let mut infos: *mut StackInfo = null_mut();
+        call!(
+            self,
+            101,
+            "GetThreadListStackTraces",
+            (jint, *const jthread, jint, *mut *mut StackInfo),
+            count,
+            threads.as_ptr(),
+            FRAMES,
+            &mut infos
+        )?;
+        if infos.is_null() {
+            return Ok(Vec::new());
+        }
+        let frames_of = |info: &StackInfo| match usize::try_from(info.count) {
+            // SAFETY: the VM answered so many frames there, in the memory that the infos are in.
+            Ok(count @ 1..) => unsafe { std::slice::from_raw_parts(info.frames, count) }.to_vec(),
+            _ => Vec::new(),
+        };
+        // SAFETY: the VM answered one for each thread; deallocated only after the copy.
+        let frames = unsafe { std::slice::from_raw_parts(infos, threads.len()) }.iter().map(frames_of).collect();
+        self.deallocate(infos);
+        Ok(frames)
+    }
+
+    /// The frames of a thread, innermost first. A thread that has ended is an error.
+    pub fn stack(self, thread: jthread) -> Result<Vec<FrameInfo>, Error> {
+        let mut frames = vec![NOTHING; 512];
+        loop {
+            let mut count: jint = 0;
+            let capacity = frames.len() as jint;
+            call!(
+                self,
+                104,
+                "GetStackTrace",
+                (jthread, jint, jint, *mut FrameInfo, *mut jint),
+                thread,
+                0,
+                capacity,
+                frames.as_mut_ptr(),
+                &mut count
+            )?;
+            if count < capacity {
+                frames.truncate(usize::try_from(count).unwrap_or(0));
+                return Ok(frames);
+            }
+            // The VM walks through all of them again: for few threads more than twice.
+            frames.resize(frames.len() * 32, NOTHING);
+        }
+    }
+}
