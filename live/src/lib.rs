@@ -1,6 +1,6 @@
 //! JVMs from outside: what they have recorded so far, and a word with them.
 //!
-//! The rooms: [`process`], what `/proc` says; [`recordings`], the directories in shared memory in which agents count, of living
+//! The rooms: [`process`], what `/proc` says; `thread_limit`, whether a process can start a thread; [`recordings`], the directories in shared memory in which agents count, of living
 //! and of dead processes, opened so that nobody else's files and links are followed; [`take`], a profile of a recording;
 //! [`hotspot`], which processes are JVMs, and the protocol by which a JVM loads an agent while it runs.
 //!
@@ -11,3 +11,4 @@ pub mod hotspot;
 pub mod process;
 pub mod recordings;
 pub mod take;
+mod thread_limit;

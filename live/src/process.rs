@@ -26,7 +26,7 @@ pub struct Process {
 }
 
 /// A text of the system's. Names in it, of commands and files, may be of any bytes.
-fn read(file: &str) -> io::Result<String> {
+pub(crate) fn read(file: &str) -> io::Result<String> {
     fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -114,7 +114,7 @@ impl Process {
     }
 
     /// Whether a link in its folder of `/proc` leads where this command's does.
-    fn shares(&self, link: &str) -> bool {
+    pub(crate) fn shares(&self, link: &str) -> bool {
         let of = |process: &str| fs::read_link(Path::new("/proc").join(process).join(link)).ok();
         of(&self.pid.to_string()) == of("self")
     }

@@ -67,6 +67,14 @@ pub enum AttachError {
         /// The process.
         pid: u32,
     },
+    /// It could not start the thread that listens, and HotSpot ends a JVM that cannot (seen with JDK 17 and 25).
+    #[error("JVM {pid} cannot start the thread that would answer, and HotSpot would end it for that: {why}")]
+    NoThread {
+        /// The process.
+        pid: u32,
+        /// Which limit it has reached, and the way out.
+        why: String,
+    },
     /// It did not listen in time.
     #[error("JVM {pid} did not answer within {} s; it may be stopped, have -XX:+DisableAttachMechanism in a file of options, or \
          its /tmp be unreachable. Try again", WAKING.as_secs())]

@@ -6,6 +6,7 @@
 
 use super::attach::AttachError;
 use crate::process::{Process, own_user, user_name};
+use crate::thread_limit;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, open, openat, statat, unlinkat};
 use rustix::io::Errno;
@@ -41,6 +42,9 @@ pub(super) fn connect(process: &Process) -> Result<UnixStream, AttachError> {
     }
     if !now.handles(Signal::QUIT.as_raw() as u32) {
         return Err(AttachError::Deaf { pid });
+    }
+    if let Some(why) = thread_limit::reached(process) {
+        return Err(AttachError::NoThread { pid, why });
     }
     let mut trigger = Trigger::set(process)?;
     // Signalled when it listens already, the JVM would print all its stacks. Where somebody else is waking it, it is about to.

@@ -131,6 +131,26 @@ fn root_is_told_that_he_is_nobody_where_a_jvm_runs() {
     assert!(!said.contains("Full thread dump") && !attach::trigger(program.id()).exists(), "{said}");
 }
 
+/// HotSpot would end it, as it cannot listen.
+#[test]
+fn a_jvm_that_can_start_no_thread_is_let_alone() {
+    if is_without("root") {
+        return;
+    }
+    let (mut program, _) = spinning(&[]);
+    let pid = program.id().to_string();
+    let limited = nobody().args(["prlimit", "--pid", &pid, "--nproc=1:"]).status().or_fail("setting its limit");
+    assert!(limited.success());
+    let out = build::fresh("users-threads").join("it.cprof");
+    let refused = cprof(&["attach", &pid, "--for", "200ms", "-o", text(&out)]);
+    let runs = program.try_wait().expect("it is a child").is_none();
+    program.kill().expect("it is a child");
+    program.wait().expect("it is a child");
+    let says = "cannot start the thread that would answer, and HotSpot would end it for that: nobody has ";
+    assert!(refused.code == 1 && refused.stderr.contains(says), "{refused:?}");
+    assert!(runs && refused.stderr.contains(&format!("prlimit --pid {pid} --nproc=")), "{refused:?}");
+}
+
 /// The kernel lets nobody but root look into a process that may do more than oneself.
 #[test]
 fn a_jvm_with_capabilities_is_not_taken_for_another_users_or_for_none() {
