@@ -48,57 +48,82 @@ pub struct Pairs {
 pub fn pair<P: Ord>(before: &[Member<P>], after: &[Member<P>], complete: bool) -> Pairs {
     let mut found = Pairs::default();
     let mut free = (vec![true; before.len()], vec![true; after.len()]);
-    by_print(before, after, &mut free, &mut found, |m| &m.full, By::Code);
-    by_print(before, after, &mut free, &mut found, |m| &m.shape, By::Shape);
-    found.same.sort_unstable_by_key(|p| p.0);
-    // Pairs that no other crosses divide both lists; what is between two of them stays between them.
-    let fixed = uncrossed(&found.same);
-    let (mut i, mut j) = (0, 0);
-    for (to_i, to_j) in fixed.into_iter().chain([(before.len(), after.len())]) {
-        let left: Vec<usize> = (i..to_i).filter(|&i| free.0[i]).collect();
-        let right: Vec<usize> = (j..to_j).filter(|&j| free.1[j]).collect();
+    let whole = [(before.len(), after.len())];
+    for (left, right) in in_gaps(before, after, &free, &whole, |m| &m.full) {
+        if left.len() == right.len() {
+            take(left, right, By::Code, &mut free, &mut found);
+        }
+    }
+    // Of those that some went or came of, their place tells which where there are as many before as after.
+    for (left, right) in in_gaps(before, after, &free, &gaps(before, after, &mut found), |m| &m.full) {
+        if left.len() == right.len() {
+            take(left, right, By::Code, &mut free, &mut found);
+        }
+    }
+    // Names tell as far as they do; the rest is unclear.
+    for (left, mut right) in in_gaps(before, after, &free, &whole, |m| &m.full) {
+        let (mut unnamed, mut named) = (vec![], (vec![], vec![]));
+        for i in left {
+            match right.iter().position(|&j| after[j].same_name(&before[i])) {
+                Some(at) => {
+                    named.0.push(i);
+                    named.1.push(right.remove(at));
+                }
+                None => unnamed.push(i),
+            }
+        }
+        take(named.0, named.1, By::Code, &mut free, &mut found);
+        unnamed.iter().for_each(|&i| free.0[i] = false);
+        right.iter().for_each(|&j| free.1[j] = false);
+        if !(unnamed.is_empty() && right.is_empty()) {
+            found.unclear.push((unnamed, right));
+        }
+    }
+    for (left, right) in in_gaps(before, after, &free, &whole, |m| &m.shape) {
+        if (left.len(), right.len()) == (1, 1) {
+            take(left, right, By::Shape, &mut free, &mut found);
+        }
+    }
+    for (left, right) in in_gaps(before, after, &free, &gaps(before, after, &mut found), |_| ()) {
         gap(before, after, left, right, complete, &mut found);
-        (i, j) = (to_i, to_j);
     }
     found.same.sort_unstable_by_key(|p| p.0);
     found
 }
 
-/// Pairs members with the same print: as many as there are of it, of a shape only when there is one.
-fn by_print<'m, P: Ord>(
+/// The first of one list are the first of the other.
+fn take(left: Vec<usize>, right: Vec<usize>, by: By, free: &mut (Vec<bool>, Vec<bool>), found: &mut Pairs) {
+    for (i, j) in left.into_iter().zip(right) {
+        found.same.push((i, j, by));
+        (free.0[i], free.1[j]) = (false, false);
+    }
+}
+
+/// Where what lies between two pairs that no other crosses ends, before and after: it stays between them.
+fn gaps<P>(before: &[Member<P>], after: &[Member<P>], found: &mut Pairs) -> Vec<(usize, usize)> {
+    found.same.sort_unstable_by_key(|p| p.0);
+    let mut ends = uncrossed(&found.same);
+    ends.push((before.len(), after.len()));
+    ends
+}
+
+/// The free members with the same print, gap by gap, of which there are some before and some after.
+fn in_gaps<'m, P, K: Ord>(
     before: &'m [Member<P>],
     after: &'m [Member<P>],
-    free: &mut (Vec<bool>, Vec<bool>),
-    found: &mut Pairs,
-    print: impl Fn(&'m Member<P>) -> &'m P,
-    by: By,
-) {
-    let mut groups: BTreeMap<&P, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
-    (0..before.len()).filter(|&i| free.0[i]).for_each(|i| groups.entry(print(&before[i])).or_default().0.push(i));
-    (0..after.len()).filter(|&j| free.1[j]).for_each(|j| groups.entry(print(&after[j])).or_default().1.push(j));
-    for (mut left, mut right) in groups.into_values() {
-        if left.is_empty() || right.is_empty() || (by == By::Shape && (left.len(), right.len()) != (1, 1)) {
-            continue;
-        }
-        let mut take = |i: usize, j: usize| {
-            found.same.push((i, j, by));
-            (free.0[i], free.1[j]) = (false, false);
-        };
-        if left.len() == right.len() {
-            left.into_iter().zip(right).for_each(|(i, j)| take(i, j));
-            continue;
-        }
-        // Some went or came, and their code does not say which: names decide as far as they do.
-        for i in std::mem::take(&mut left) {
-            match right.iter().position(|&j| after[j].same_name(&before[i])) {
-                Some(at) => take(i, right.remove(at)),
-                None => left.push(i),
-            }
-        }
-        left.iter().for_each(|&i| free.0[i] = false);
-        right.iter().for_each(|&j| free.1[j] = false);
-        found.unclear.push((left, right));
+    free: &(Vec<bool>, Vec<bool>),
+    gaps: &[(usize, usize)],
+    print: impl Fn(&'m Member<P>) -> K,
+) -> Vec<(Vec<usize>, Vec<usize>)> {
+    let mut groups: BTreeMap<(usize, K), (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+    let gap_of = |at: usize, end: fn(&(usize, usize)) -> usize| gaps.partition_point(|gap| end(gap) <= at);
+    for i in (0..before.len()).filter(|&i| free.0[i]) {
+        groups.entry((gap_of(i, |gap| gap.0), print(&before[i]))).or_default().0.push(i);
     }
+    for j in (0..after.len()).filter(|&j| free.1[j]) {
+        groups.entry((gap_of(j, |gap| gap.1), print(&after[j]))).or_default().1.push(j);
+    }
+    groups.into_values().filter(|(left, right)| !left.is_empty() && !right.is_empty()).collect()
 }
 
 /// Of pairs in order of the first, those that all others are on the same side of before and after.
@@ -120,9 +145,6 @@ fn uncrossed(same: &[(usize, usize, By)]) -> Vec<(usize, usize)> {
 
 /// What is left between two fixed pairs.
 fn gap<P>(before: &[Member<P>], after: &[Member<P>], left: Vec<usize>, right: Vec<usize>, complete: bool, found: &mut Pairs) {
-    if left.is_empty() || right.is_empty() {
-        return; // plainly gone, plainly new
-    }
     let same_name = |(i, j): (&usize, &usize)| before[*i].same_name(&after[*j]);
     let named = left.len() == right.len() && left.iter().zip(&right).all(same_name);
     if named || (complete && left.len() == right.len()) {
@@ -164,6 +186,7 @@ mod tests {
         assert_eq!(pairs("xyz", "xqz"), [(0, 0, Code), (1, 1, Name), (2, 2, Code)]);
         assert_eq!(pairs("xy", "qxr"), [(0, 1, Code), (1, 2, Place)]);
         assert_eq!(pairs("xy", "wxY"), [(0, 1, Code), (1, 2, Shape)], "the opcodes are the same");
+        assert_eq!(pairs("xwz", "wxwz"), [(0, 1, Code), (1, 2, Code), (2, 3, Code)], "one more with code that was there");
         assert_eq!(pairs("xy", "pxyq"), [(0, 1, Code), (1, 2, Code)]);
     }
 
