@@ -155,7 +155,7 @@ pub struct Counting {
     /// The processor that reports show unless asked for another; its method cache is simulated unless --cache names others
     #[arg(long, value_name = "NAME|FILE")]
     pub target: Option<String>,
-    /// Simulate this method cache, or several: 4k/16 or 1k/4+4k/16+lru:4k/16
+    /// Simulate this method cache, or several: 4k/16 or 1k/4+4k/16+lru:4k/16 (lru: ones take longer)
     #[arg(long, value_name = "CACHE[+CACHE…]")]
     pub cache: Option<String>,
     /// Whose the method caches are: each thread has its own, as on a core of its own, or all threads share them

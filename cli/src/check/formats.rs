@@ -108,7 +108,7 @@ pub fn github(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
             Outcome::Exceeded { .. } | Outcome::Wrong(_) => "error",
         };
         let file = property(&report.budget_file);
-        let title = property(&format!("cprof: {}", verdict.budget.method));
+        let title = property(&printable(&format!("cprof: {}", verdict.budget.method)));
         let (line, column) = (verdict.at.line, verdict.at.column);
         let text = data(&printable(&format!("{}: {}", verdict.budget.method, message(verdict, true))));
         writeln!(out, "::{command} file={file},line={line},col={column},title={title}::{text}")?;

@@ -20,7 +20,7 @@ fn folded(view: &View) -> Vec<String> {
     let (run, file) = (&view.profile.run, &view.file);
     let for_room = run.folded.then(|| {
         format!(
-            "{file}: contexts were folded for want of room; calls, exits and bytecodes are exact in total, contexts may differ for that reason alone"
+            "{file}: contexts were folded for want of room; calls, exits and bytecodes are exact in total, but contexts may differ for that reason alone, and numbers with callees be too low"
         )
     });
     let as_wanted = run.bounded.then(|| {

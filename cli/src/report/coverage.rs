@@ -53,7 +53,10 @@ fn worth(view: &View, more: [&str; 2], out: &mut dyn Write, style: Style) -> io:
     }
     if run.folded {
         let exact = if run.lost_calls == 0 { "; calls, exits and bytecodes are exact in total" } else { "" };
-        writeln!(out, "contexts beyond the limit were folded{exact}. More with max-nodes= or max-memory=")?;
+        writeln!(
+            out,
+            "contexts beyond the limit were folded{exact}; numbers with callees may be too low. More with max-nodes= or max-memory="
+        )?;
     }
     if run.bounded {
         writeln!(

@@ -4,6 +4,7 @@ use super::{Bound, Budget, Limit, Order, Place, Scope};
 use crate::diff::Comparison;
 use crate::similar::{Kinds, similar};
 use cprof_profile::metrics::{Metric, Sheet};
+use cprof_profile::model::RunFacts;
 use cprof_profile::names::{Pattern, parameters};
 use cprof_profile::tree::{Symbol, What};
 use std::collections::BTreeMap;
@@ -112,6 +113,23 @@ pub fn check<'b>(
     verdicts
 }
 
+/// What the recording left out as it was told to, for a method that it does not have.
+fn left_out(run: &RunFacts) -> String {
+    let given = |option: &str| run.options.split(',').any(|given| given.starts_with(option));
+    let selected = given("include=") || given("exclude=");
+    match (run.roots.is_empty(), selected) {
+        (true, false) => String::new(),
+        (true, true) => ", which has what include= and exclude= selected".to_owned(),
+        (false, false) => format!(", which has calls of {} and what they call", run.roots.join(", ")),
+        (false, true) => {
+            format!(
+                ", which has calls of {} and what they call, as far as include= and exclude= selected it",
+                run.roots.join(", ")
+            )
+        }
+    }
+}
+
 fn outcome(
     budget: &Budget,
     limit: &Limit,
@@ -144,7 +162,7 @@ fn outcome(
         let reason = match by_chance {
             Some(reason) if !list.is_empty() => reason,
             _ if is_named => format!("there is no call of {}{part}", budget.method),
-            _ => format!("the profile has no call of {}", budget.method),
+            _ => format!("the profile has no call of {}{}", budget.method, left_out(&profile.sheet.profile.run)),
         };
         return match budget.optional {
             true => Outcome::Skipped(reason),

@@ -67,7 +67,7 @@ fn budgets_on(jdk: &Jdk) {
     for (options, expected) in [("root=Nobody.nothing", [0, 7, 0]), ("root=Budgets*.*", [4, 3, 0])] {
         let (counts, text) = outcome(jdk, &directory, &[format!("{agent},{options}")]);
         assert_eq!(counts, expected, "JDK {}, {options}: {text}", jdk.feature);
-        assert_eq!(text.contains("the agent does not count Budgets: see its options root, "), counts[0] == 0, "{text}");
+        assert_eq!(text.contains("the agent did not count Budgets: see its options root, "), counts[0] == 0, "{text}");
     }
     let (counts, text) = outcome(jdk, &directory, &[format!("{agent},depth=3")]);
     assert_eq!(counts, [0, 7, 0], "JDK {}, depth=3: {text}", jdk.feature);

@@ -17,7 +17,7 @@ public final class BytecodeBudgetExtension implements BeforeTestExecutionCallbac
 
     /** What {@link CProf#bytecodes} answers then; less than that when there is one. */
     private static final long WITHOUT_AGENT = -1;
-    private static final String UNREADABLE = "the agent could not read its counts; standard error says why";
+    private static final String UNREADABLE = "the agent could not read its counts; standard error, or a warning in the profile, says why";
 
     @Override
     public void beforeTestExecution(ExtensionContext context) {
@@ -40,14 +40,15 @@ public final class BytecodeBudgetExtension implements BeforeTestExecutionCallbac
         Method method = context.getRequiredTestMethod();
         long after = CProf.bytecodes(name(method));
         if (after < 0) {
-            uncounted(context, "require", UNREADABLE);
+            uncounted(context, "require", after == WITHOUT_AGENT ? "the agent left while the test ran" : UNREADABLE);
             return;
         }
         long executed = after - (Long) before;
         if (executed <= 0) {
             // The method has run, so at least its return was executed.
             String named = method.getDeclaringClass().getName();
-            uncounted(context, "require", "the agent does not count " + named + ": see its options root, include and exclude");
+            uncounted(context, "require", "the agent did not count " + named
+                + ": see its options root, include and exclude, and whether the recording was paused or began anew meanwhile");
             return;
         }
         BytecodeBudget budget = method.getAnnotation(BytecodeBudget.class);
