@@ -125,7 +125,9 @@ impl FromStr for CacheSpec {
             _ => (size, 1),
         };
         let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<u32>().ok()).flatten();
-        let size = number(digits).and_then(|n| n.checked_mul(unit)).ok_or_else(|| fail("its size is no number of bytes"))?;
+        let size = number(digits)
+            .and_then(|n| n.checked_mul(unit))
+            .ok_or_else(|| fail("its size is no number of bytes, such as 4096, 4k or 1m, below 4 GB"))?;
         let blocks = number(blocks).ok_or_else(|| fail("its number of blocks is no number"))?;
         let spec = CacheSpec { kind, size, blocks, scope };
         spec.problem().map_or(Ok(spec), |reason| Err(fail(reason)))

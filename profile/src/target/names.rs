@@ -53,19 +53,24 @@ impl Space {
     /// The numbers that a key names.
     ///
     /// # Errors
-    /// An unknown name, or a range that runs backwards.
+    /// An unknown name, none where one should be, or a range that runs backwards or on.
     pub fn numbers(self, key: &str) -> Result<Vec<usize>, String> {
         let mut numbers = Vec::new();
         for part in key.split(',').map(str::trim) {
-            match part.split_once("..") {
-                None => numbers.push(self.number(part)?),
-                Some((first, last)) => {
-                    let (from, to) = (self.number(first.trim())?, self.number(last.trim())?);
+            let ends: Vec<&str> = part.split("..").map(str::trim).collect();
+            if ends.contains(&"") {
+                return Err(format!("a name is missing in \"{key}\""));
+            }
+            match ends[..] {
+                [only] => numbers.push(self.number(only)?),
+                [first, last] => {
+                    let (from, to) = (self.number(first)?, self.number(last)?);
                     if from > to {
-                        return Err(format!("{part} runs backwards: {} has the smaller opcode", last.trim()));
+                        return Err(format!("{part} runs backwards: {last} has the smaller opcode"));
                     }
                     numbers.extend((from..=to).filter(|&n| self.has(n)));
                 }
+                _ => return Err(format!("{part} has more than two ends")),
             }
         }
         Ok(numbers)
@@ -87,7 +92,7 @@ mod tests {
             (Space::Bytecodes, "iadd2", "no bytecode iadd2"),
             (Space::Bytecodes, "ireturn", "[return]"),
             (Space::Bytecodes, "isub..iadd", "backwards"),
-            (Space::Bytecodes, "", "no bytecode"),
+            (Space::Bytecodes, "", "a name is missing"),
             (Space::Returns, "nop", "no return"),
             (Space::Invokes, "invokestatic", "virtual, special"),
         ] {

@@ -71,6 +71,8 @@ fn mistakes_have_a_place() {
         ("[bytecodes]\nsource = \"s\"\n", "[bytecodes]\n", "m.toml:6:7: * has no source"),
         ("\"*\" = 1", "nop = 1", "m.toml:1:1: [bytecodes] gives no cost for aconst_null, iconst_m1"),
         ("\"*\" = 1", "\"*\" = 1\nnopp = 1", "m.toml:8:1: there is no bytecode nopp"),
+        ("\"*\" = 1", "\"*\" = 1\n\"iadd,\" = 1", "m.toml:8:1: a name is missing in \"iadd,\""),
+        ("\"*\" = 1", "\"*\" = 1\n\"iadd..isub..imul\" = 1", "m.toml:8:1: iadd..isub..imul has more than two ends"),
         ("\"*\" = 1", "\"*\" = 1\nireturn = 1", "m.toml:8:1: ireturn has its cost in [invoke] or [return]"),
         ("\"*\" = 1", "\"*\" = 1\n\"nop..iconst_0\" = 1\niconst_m1 = 2", "iconst_m1 has two costs in this file"),
         ("\"*\" = 1", "\"*\" = \"1 + \"", "m.toml:7:12: in the formula of *: a number or a name is missing at the end"),

@@ -18,7 +18,11 @@ public final class CProf {
         return false;
     }
 
-    /** Leaves what all threads execute from here on out of profiles, until {@link #resume}. Pauses do not nest. */
+    /**
+     * Leaves what all threads execute from here on out of profiles, until {@link #resume}. Pauses do not nest. Both stop all threads
+     * for a moment and note what each has executed, as a snapshot does: some milliseconds, and half a second with 20,000 virtual
+     * threads.
+     */
     public static void pause() {
     }
 
