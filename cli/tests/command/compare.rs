@@ -418,6 +418,21 @@ fn what_cannot_be_checked() {
             && out.contains(". optional = true allows it to be missing"),
         "{out}"
     );
+    for (roots, options, says) in [
+        (vec![], "include=demo.*", "which has what include= and exclude= selected; give"),
+        (vec!["demo.Main.main"], "root=demo.Main.main", "which has calls of demo.Main.main and what they call; give"),
+        (
+            vec!["demo.Main.main"],
+            "root=demo.Main.main,exclude=a.*",
+            "which has calls of demo.Main.main and what they call, as far as include= and exclude= selected it; give",
+        ),
+    ] {
+        let mut profile = demo();
+        profile.run.roots = roots.into_iter().map(str::to_owned).collect();
+        profile.run.options = options.to_owned();
+        let (_, out, _) = checked(&none, &folder.profile("part.cprof", &profile));
+        assert!(out.contains(&format!("has no call of a.B.c, {says}")), "{out}");
+    }
     let optional = folder.write("o.toml", "[[budget]]\nmethod = 'a.B.c'\nlimits = ['calls == 0']\noptional = true");
     let (code, out, _) = checked(&optional, &a);
     assert!(code == 0 && out.contains("of 1 limit 0 held, 1 skipped"), "{out}");
