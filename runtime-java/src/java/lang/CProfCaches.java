@@ -57,11 +57,10 @@ final class CProfCaches {
     @ForceInline @Hidden static void passed(Unsafe u, long p, long c) {
         Thread t = Thread.currentThread();
         if (caches == CACHES_INLINE) {
-            long own = record(u, c);
-            long callers = record(u, p);
             long next = CProfSlots.cache(u, t);
-            if (next > u.getLong(null, own + RECORD_LIMIT) || next > u.getLong(null, callers + RECORD_LIMIT)) {
-                loadBoth(t, c, own, callers);
+            if (next > u.getLong(null, record(u, c) + RECORD_LIMIT) || next > u.getLong(null, record(u, p) + RECORD_LIMIT)) {
+                // Distances from BASE are in registers; to addresses C2 would add it before the branches.
+                loadBoth(t, c - BASE, p - BASE);
             }
         } else {
             log(u, t, (c - BASE >>> 3) + caller(p));
@@ -77,8 +76,11 @@ final class CProfCaches {
         return at(u.getInt(null, n + RECORD));
     }
 
-    @DontInline @Hidden private static void loadBoth(Thread t, long c, long own, long callers) {
+    @DontInline @Hidden private static void loadBoth(Thread t, long callee, long caller) {
         Unsafe u = unsafe;
+        long c = BASE + callee;
+        long own = record(u, c);
+        long callers = record(u, BASE + caller);
         if (CProfSlots.cache(u, t) > u.getLong(null, own + RECORD_LIMIT)) load(u, t, own, c, 0);
         if (CProfSlots.cache(u, t) > u.getLong(null, callers + RECORD_LIMIT)) load(u, t, callers, c, 1);
     }
