@@ -216,7 +216,9 @@ impl Core {
     fn number(&mut self, view: &mut View<'_>, node: Node) -> u32 {
         match view.record(node) {
             0 => self.give_number(view, node),
-            number => number,
+            number if self.fifo.has(number) => number,
+            // No node's: what an event named that is none.
+            _ => HIT,
         }
     }
 

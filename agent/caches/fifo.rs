@@ -76,6 +76,11 @@ impl Fifo {
         (self.count - 1) as u32 * NUMBER
     }
 
+    /// Whether this is the number of a method, those included that are always there.
+    pub fn has(&self, number: u32) -> bool {
+        number.is_multiple_of(NUMBER) && ((number / NUMBER) as usize) < self.count
+    }
+
     /// What was said of a method when it was added; `None` for those that are always there, for method 0, and for those that are
     /// none.
     pub fn misses(&self, number: u32) -> Option<Misses> {
