@@ -16,12 +16,9 @@ const HIT: u32 = (header::HIT / abi::UNIT) as u32;
 const FIRST: usize = 64;
 const _: () = assert!(HIT < FIRST as u32 * fifo::NUMBER && HIT >= fifo::NUMBER);
 
-/// What is known of a method beside its caches.
-#[derive(Debug, Clone, Copy, Default)]
-struct Method {
-    id: u32,
-    code_length: u32,
-}
+/// How many events at once the caches are told of that are no FIFO caches: what they are told and what they answer stays in the
+/// processor's first cache.
+const TOLD_AT_ONCE: usize = 512;
 
 /// A core.
 pub struct Core {
@@ -29,14 +26,14 @@ pub struct Core {
     /// The FIFO caches, in their lanes.
     fifo_specs: Vec<Option<CacheSpec>>,
     fifo: Fifo,
-    /// In the order of their numbers, beside the FIFO caches' entries.
-    methods: Vec<Method>,
+    /// Bytes of methods, in the order of their numbers, beside the FIFO caches' entries; 0 of those that are always there.
+    code_lengths: Vec<u32>,
     numbers: HashMap<u32, u32>,
     /// The other caches and their lanes.
     others: Vec<(usize, Box<dyn CacheStrategy>)>,
-    /// Scratch: lookups of the other caches, and where their misses are counted, if anywhere.
+    /// Scratch: lookups of the other caches, and the nodes that their misses are counted in.
     lookups: Vec<Lookup>,
-    charged: Vec<Option<(Node, Misses)>>,
+    charged: Vec<u32>,
     missed: Vec<bool>,
     /// Places for misses of a cause in a node.
     lanes: u32,
@@ -52,7 +49,7 @@ impl Core {
             specs: specs.to_vec(),
             fifo: Fifo::new(&fifo_specs, FIRST),
             fifo_specs,
-            methods: vec![Method::default(); FIRST],
+            code_lengths: vec![0; FIRST],
             numbers: HashMap::new(),
             others: others(specs),
             lookups: Vec::new(),
@@ -87,7 +84,7 @@ impl Core {
             }
         }
         if !self.others.is_empty() {
-            self.run_others(view, events);
+            events.chunks(TOLD_AT_ONCE).for_each(|events| self.run_others(view, events));
         }
     }
 
@@ -186,30 +183,32 @@ impl Core {
                 self.other_lookup(view, caller, Cause::Return, callee);
             }
         }
-        self.missed.resize(self.lookups.len(), false);
-        for (lane, cache) in &mut self.others {
-            cache.lookups(&self.lookups, &mut self.missed);
+        let mut missed = std::mem::take(&mut self.missed);
+        missed.resize(self.lookups.len(), false);
+        for other in 0..self.others.len() {
+            let (lane, cache) = &mut self.others[other];
+            cache.lookups(&self.lookups, &mut missed);
             let mut here = [0; LANES];
             here[*lane] = -1;
-            for ((lookup, charged), missed) in self.lookups.iter().zip(&self.charged).zip(&self.missed) {
-                let Some((node, misses)) = charged.filter(|_| *missed) else { continue };
+            for at in missed.iter().enumerate().filter_map(|(at, missed)| missed.then_some(at)) {
+                let cause = self.lookups[at].cause;
+                let Some((node, misses)) = self.charged(view, self.charged[at]) else { continue };
                 match self.lanes {
-                    4 => view.count::<_, 4>(node, misses, lookup.cause, here),
-                    _ => view.count::<_, LANES>(node, misses, lookup.cause, here),
+                    4 => view.count::<_, 4>(node, misses, cause, here),
+                    _ => view.count::<_, LANES>(node, misses, cause, here),
                 }
             }
         }
+        self.missed = missed;
     }
 
     fn other_lookup(&mut self, view: &mut View<'_>, node: u32, cause: Cause, charged: u32) {
         let Some(node) = view.node(node) else { return };
-        let number = self.number(view, node);
-        let Some(&Method { id, code_length }) = self.methods.get((number / fifo::NUMBER) as usize).filter(|m| m.id != 0) else {
-            return;
-        };
-        let charged = self.charged(view, charged);
-        self.lookups.push(Lookup { method: id, code_length, cause });
-        self.charged.push(charged);
+        let method = self.number(view, node) / fifo::NUMBER;
+        if let Some(&code_length) = self.code_lengths.get(method as usize).filter(|n| **n != 0) {
+            self.lookups.push(Lookup { method, code_length, cause });
+            self.charged.push(charged);
+        }
     }
 
     /// The number of a node's method.
@@ -228,11 +227,11 @@ impl Core {
         let Some(id) = id else { return HIT };
         let entry = abi::METHODS + abi::METHOD_ENTRY * u64::from(id);
         let (Some(shape), Some(code)) = (view.u32(entry), view.u32(entry + 4)) else { return HIT };
-        let (fifo, methods) = (&mut self.fifo, &mut self.methods);
+        let (fifo, code_lengths) = (&mut self.fifo, &mut self.code_lengths);
         let number = *self.numbers.entry(id).or_insert_with(|| {
             let entry = MethodEntry::of([shape, code]);
             let code_length = entry.code_length.into();
-            methods.push(Method { id, code_length });
+            code_lengths.push(code_length);
             fifo.add(&self.fifo_specs, code_length, Misses::of(entry))
         });
         view.set_record(node, number);

@@ -1,80 +1,99 @@
 //! Least recently used: a missing method takes the place of those not used for the longest time.
 
 use super::{CacheSpec, CacheStrategy, Lookup, each};
-use rustc_hash::FxHashMap;
 
 /// A cache of blocks that may be anywhere: methods leave whole, the least recently used first, until the new one fits.
-/// A method of more blocks than the cache has empties it and does not stay. Each method leaves as often as it comes, so
-/// that a lookup takes constant time on average.
+/// A method of more blocks than the cache has empties it and does not stay.
+///
+/// Every use is written down behind those before, and none is crossed out: of a method's uses the last is the one that counts, so
+/// that the one to leave is named by the first use that is its method's last. A use is read once when methods leave, or when the
+/// list has grown so long that most of it is of no use any more; a lookup takes constant time on average.
 #[derive(Debug)]
 pub struct Lru {
     spec: CacheSpec,
     free: u32,
-    /// Entry by method.
-    entries: FxHashMap<u32, usize>,
-    /// Entry 0 is the list's end: its `older` is the one used last, its `newer` the one to leave next.
-    list: Vec<Entry>,
-    unused: Vec<usize>,
+    /// By number.
+    methods: Vec<Method>,
+    /// Methods in the order of their uses.
+    uses: Vec<u32>,
+    /// How many of the uses have been read.
+    read: usize,
+    /// The uses are read through when there are so many.
+    most: usize,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    method: u32,
+/// How many uses are written down at least before they are read through: 16 KB.
+const LEAST: usize = 4096;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Method {
+    /// How many uses there were with its last one; 0 if it is not there.
+    last: u32,
+    /// 0 until it is loaded first.
     blocks: u32,
-    newer: usize,
-    older: usize,
 }
 
 impl Lru {
     /// An empty cache.
     pub fn new(spec: CacheSpec) -> Lru {
-        let end = Entry { method: 0, blocks: 0, newer: 0, older: 0 };
-        Lru { spec, free: spec.blocks, entries: FxHashMap::default(), list: vec![end], unused: Vec::new() }
+        Lru { spec, free: spec.blocks, methods: Vec::new(), uses: Vec::with_capacity(LEAST), read: 0, most: LEAST }
     }
 
-    fn unlink(&mut self, at: usize) {
-        let Entry { newer, older, .. } = self.list[at];
-        self.list[newer].older = older;
-        self.list[older].newer = newer;
-    }
-
-    fn link_as_newest(&mut self, at: usize) {
-        let second = self.list[0].older;
-        self.list[at].newer = 0;
-        self.list[at].older = second;
-        self.list[second].newer = at;
-        self.list[0].older = at;
-    }
-
-    fn evict_oldest(&mut self) {
-        let at = self.list[0].newer;
-        self.unlink(at);
-        self.free += self.list[at].blocks;
-        self.entries.remove(&self.list[at].method);
-        self.unused.push(at);
-    }
-
-    fn load(&mut self, method: u32, blocks: u32) {
-        while self.free < blocks && !self.entries.is_empty() {
-            self.evict_oldest();
+    /// Writes down that a method was used which is there.
+    fn used(&mut self, method: u32) {
+        if self.uses.len() == self.most {
+            self.read_through();
         }
-        if self.free < blocks {
-            return;
+        self.uses.push(method);
+        self.methods[method as usize].last = self.uses.len() as u32;
+    }
+
+    /// Forgets the uses that were not their method's last.
+    #[cold]
+    fn read_through(&mut self) {
+        let mut kept = 0;
+        for at in self.read..self.uses.len() {
+            let method = &mut self.methods[self.uses[at] as usize];
+            if method.last as usize == at + 1 {
+                self.uses[kept] = self.uses[at];
+                kept += 1;
+                method.last = kept as u32;
+            }
         }
-        self.free -= blocks;
-        let entry = Entry { method, blocks, newer: 0, older: 0 };
-        let at = match self.unused.pop() {
-            Some(at) => {
-                self.list[at] = entry;
-                at
+        self.uses.truncate(kept);
+        self.read = 0;
+        self.most = LEAST.max(2 * kept);
+    }
+
+    /// Has the method leave that was used longest ago. Answers false if there is none.
+    fn evict_oldest(&mut self) -> bool {
+        while let Some(&method) = self.uses.get(self.read) {
+            self.read += 1;
+            let method = &mut self.methods[method as usize];
+            if method.last as usize == self.read {
+                method.last = 0;
+                self.free += method.blocks;
+                return true;
             }
-            None => {
-                self.list.push(entry);
-                self.list.len() - 1
-            }
-        };
-        self.entries.insert(method, at);
-        self.link_as_newest(at);
+        }
+        false
+    }
+
+    fn load(&mut self, event: &Lookup) {
+        let method = event.method as usize;
+        if method >= self.methods.len() {
+            self.methods.resize(method + 1, Method::default());
+        }
+        let known = &mut self.methods[method];
+        if known.blocks == 0 {
+            known.blocks = self.spec.blocks_of(event.code_length);
+        }
+        let blocks = known.blocks;
+        while self.free < blocks && self.evict_oldest() {}
+        if self.free >= blocks {
+            self.free -= blocks;
+            self.used(event.method);
+        }
     }
 }
 
@@ -84,16 +103,14 @@ impl CacheStrategy for Lru {
     }
 
     fn lookups(&mut self, events: &[Lookup], missed: &mut [bool]) {
-        each(events, missed, |event| match self.entries.get(&event.method).copied() {
-            Some(at) => {
-                self.unlink(at);
-                self.link_as_newest(at);
-                false
+        each(events, missed, |event| {
+            let last = self.methods.get(event.method as usize).map_or(0, |method| method.last as usize);
+            if last == 0 {
+                self.load(event);
+            } else if last != self.uses.len() {
+                self.used(event.method);
             }
-            None => {
-                self.load(event.method, self.spec.blocks_of(event.code_length));
-                true
-            }
+            last == 0
         });
     }
 }

@@ -28,7 +28,8 @@ pub enum Cause {
 /// An event of a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup {
-    /// The method that must be in the cache now; any number that names it.
+    /// The method that must be in the cache now: a number that names it. Strategies may have tables up to the largest, so numbers
+    /// are best given in order.
     pub method: u32,
     /// Bytes of its original code; at least 1 (JVMS §4.7.3), the same at every lookup of the method.
     pub code_length: u32,

@@ -146,6 +146,24 @@ fn lru_is_a_list() {
     }
 }
 
+/// So many that the list of uses has to grow.
+#[test]
+fn lru_of_thousands_of_methods_is_a_list() {
+    let mut random = Random(0x6C07_8965_D0E4_1F2B);
+    let spec: CacheSpec = "lru:4k/4096".parse().unwrap();
+    let events: Vec<Lookup> = (0..30_000)
+        .map(|_| {
+            let method = random.below(3500) as u32;
+            Lookup { method, code_length: 1 + method % 2, cause: Cause::Enter }
+        })
+        .collect();
+    let mut list = LruList { spec, newest_first: Vec::new() };
+    let expected: Vec<bool> = events.iter().map(|e| list.missed(*e)).collect();
+    assert_eq!(outcomes(&mut Lru::new(spec), &events, &mut random), expected);
+    let misses = expected.iter().filter(|m| **m).count();
+    assert!((5000..25_000).contains(&misses) && list.newest_first.len() > 2500, "{misses} {}", list.newest_first.len());
+}
+
 #[test]
 fn ideal_never_misses_and_none_always() {
     let mut random = Random(1);
