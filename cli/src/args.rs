@@ -220,7 +220,7 @@ pub struct Report {
     #[arg(long, value_name = "KEY", value_enum, conflicts_with = "coverage")]
     pub sort: Option<Sort>,
     /// How many rows to show; 0 is all [default: 25, for threads, csv and json all]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["tree", "coverage"])]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "coverage")]
     pub top: Option<usize>,
     /// Hide contexts of the tree below so many percent of the total [default: 1; csv and json: 0]
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true, requires = "tree")]

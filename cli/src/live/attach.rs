@@ -349,8 +349,10 @@ fn wait(time: Duration, interrupts: &Interrupts, process: &Process) {
     const LOOK: Duration = Duration::from_millis(50);
     let begin = Instant::now();
     let left = || time.saturating_sub(begin.elapsed());
+    let counting = Progress::start("counting; Ctrl-C writes the profile sooner".to_owned());
     while !left().is_zero() && !interrupts.have_come() && process.is_alive() {
         std::thread::sleep(left().min(LOOK));
+        counting.reached(begin.elapsed().div_duration_f64(time).min(1.0));
     }
 }
 

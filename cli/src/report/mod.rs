@@ -13,7 +13,8 @@ use crate::args::{Format, Report};
 use crate::compare::cautions_of_contexts;
 use crate::output;
 use crate::style::Style;
-use anyhow::Result;
+use crate::usage::Usage;
+use anyhow::{Result, bail};
 use choice::loose;
 use cprof_profile::names::{Pattern, argument};
 use cprof_profile::tree::What;
@@ -23,6 +24,9 @@ use view::{Shape, View};
 
 /// Prints a report to standard output.
 pub fn report(args: &Report) -> Result<()> {
+    if args.tree && args.top.is_some() {
+        bail!(Usage("--top is about the rows of a table; of a tree choose with --min-share, --max-depth or --filter".to_owned()));
+    }
     let shape = if args.threads { Shape::Both { apart: false } } else { Shape::Tree { apart: false } };
     let view = View::load(&args.part, Some(&args.on), shape)?;
     if view.processor.is_none() {

@@ -30,6 +30,7 @@ fn wrong_options_end_with_2() {
         ("report missing.cprof --cache 4k", "4k"),
         ("report missing.cprof --coverage --sort name", "'--coverage' cannot be used with '--sort <KEY>'"),
         // What a command sees.
+        ("report missing.cprof --tree --top 5", "of a tree choose with --min-share, --max-depth or --filter"),
         ("export missing.cprof --format pprof --methods -o x", "--methods is for the formats csv and json"),
         ("export missing.cprof --format parquet --methods -o x", "--methods is for the formats csv and json"),
         ("export missing.cprof --format parquet --metric calls -o x", "--metric is for the other formats"),
