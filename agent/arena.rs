@@ -73,9 +73,10 @@ impl Arena {
     /// # Errors
     /// No room for the reservation or for the first step.
     pub fn new(file: Option<File>, options: &Options) -> io::Result<Arena> {
-        let soft_limit = abi::CHUNKS + options.max_memory.unwrap_or_else(default_memory);
+        // What is ready ends there some day, and another mapping may begin.
+        let soft_limit = (abi::CHUNKS + options.max_memory.unwrap_or_else(default_memory)).next_multiple_of(abi::CHUNK_ALIGN);
         let logged = simulation(&options.caches) == abi::caches::LOGGED;
-        let start = if logged { abi::CHUNKS + START_LOGGED } else { (abi::CHUNKS + START).min(soft_limit + KEPT) };
+        let start = abi::CHUNKS + if logged { START_LOGGED } else { START };
         let reserved = soft_limit.max(start) + KEPT + STEP;
         faults::io("arena mmap")?;
         let (fd, flags) = match &file {
@@ -474,17 +475,17 @@ mod tests {
 
     #[test]
     fn no_more_is_made_ready_than_contexts_may_take_but_for_what_they_fold_into() {
-        const PAGE: u64 = 4096;
-        let arena = Arena::new(None, &Options::parse("max-memory=16m").unwrap()).unwrap();
+        let arena = Arena::new(None, &Options::parse("max-memory=16777217").unwrap()).unwrap();
         let limit = || arena.u64_at(header::LIMIT).load(Ordering::Relaxed);
-        let most = abi::CHUNKS + (16 << 20);
+        let most = abi::CHUNKS + (16 << 20) + abi::CHUNK_ALIGN;
         arena.prepare();
         while limit() < most {
-            assert!(arena.grow(limit() + PAGE));
+            assert!(arena.grow(limit() + abi::CHUNK_ALIGN));
+            assert!(crate::lock(&arena.ready).chunks.is_multiple_of(abi::CHUNK_ALIGN), "where memory of another kind may follow");
         }
-        assert!(limit() <= most + LEAST_STEP + PAGE, "{}", limit() - most);
+        assert!(limit() <= most + LEAST_STEP + abi::CHUNK_ALIGN, "{}", limit() - most);
         let reached = limit();
-        assert!(arena.grow(reached + PAGE) && limit() <= reached + LEAST_STEP + PAGE);
+        assert!(arena.grow(reached + abi::CHUNK_ALIGN) && limit() <= reached + LEAST_STEP + abi::CHUNK_ALIGN);
     }
 
     #[test]

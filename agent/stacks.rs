@@ -91,10 +91,10 @@ impl<'a> Frames<'a> {
     pub fn stacks(&mut self, jni: Jni, stopped: &mut Stopped, muted: Option<&Muted<'_>>) -> Vec<Stack> {
         let Agent { contexts, arena, .. } = self.agent;
         let root_of = |thread| contexts.get(jni, thread, Word::Tree).filter(|&root| root != 0);
-        // They stand still, and are asked for together.
+        // Asked for together, those of deep threads excepted, which would take much memory together.
         let leased: Vec<jobject> = stopped.threads().iter().copied().filter(|&thread| root_of(thread).is_some()).collect();
-        let seen = leased.iter().zip(self.agent.jvmti.stacks(jni, &leased));
-        let mut seen: HashMap<_, _> = seen.filter_map(|(&thread, frames)| Some((thread, frames.ok()?))).collect();
+        let seen = leased.iter().zip(self.agent.jvmti.short_stacks(jni, &leased));
+        let mut seen: HashMap<_, _> = seen.filter_map(|(&thread, frames)| Some((thread, frames?))).collect();
         let mut stacks = Vec::new();
         let mut patience = Patience { moments: MOMENTS, foreign: HashSet::new(), ran_on: false };
         let mut next = 0;

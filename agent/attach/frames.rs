@@ -46,7 +46,7 @@ pub fn before(agent: &Agent, jni: Jni) -> Before {
     let mut old: HashMap<MethodId, bool> = HashMap::new();
     let (mut frames, mut first) = (0, Vec::new());
     let stopped = Stopped::all(agent.jvmti, jni, agent.jvm.virtual_threads.then_some(Find::All));
-    for frame in agent.jvmti.stacks(jni, stopped.threads()).into_iter().flat_map(Result::unwrap_or_default) {
+    for frame in agent.jvmti.stacks(jni, stopped.threads()).flat_map(Result::unwrap_or_default) {
         let is_old = *old.entry(frame.method).or_insert_with(|| {
             let is_old = agent.jvmti.is_obsolete(frame.method);
             if is_old && first.len() < NAMED {

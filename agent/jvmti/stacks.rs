@@ -32,21 +32,24 @@ const THREADS: usize = 256;
 const FRAMES: jint = 128;
 
 impl Jvmti {
-    /// The frames of threads, innermost first, each as [`Jvmti::stack`] has them. To ask for one thread makes HotSpot of JDK 21 and
-    /// later look at all of them, whether they are virtual threads in transition
+    /// The frames of threads, innermost first, each as [`Jvmti::stack`] has them. Deep stacks are only held one at a time.
+    pub fn stacks(self, jni: Jni, threads: &[jthread]) -> impl Iterator<Item = Result<Vec<FrameInfo>, Error>> {
+        threads.iter().zip(self.short_stacks(jni, threads)).map(move |(&thread, short)| match short {
+            Some(frames) => Ok(frames),
+            None => self.stack(thread),
+        })
+    }
+
+    /// As [`Jvmti::stacks`], but for threads of which [`Jvmti::stack`] has to be asked. To ask for one thread makes HotSpot of JDK 21
+    /// and later look at all of them, whether they are virtual threads in transition
     /// (`JvmtiVTMSTransitionDisabler::VTMS_transition_disable_for_all`): one by one, 5,000 took half a second.
-    pub fn stacks(self, jni: Jni, threads: &[jthread]) -> Vec<Result<Vec<FrameInfo>, Error>> {
-        let mut stacks = Vec::with_capacity(threads.len());
-        for threads in threads.chunks(THREADS) {
+    pub fn short_stacks(self, jni: Jni, threads: &[jthread]) -> impl Iterator<Item = Option<Vec<FrameInfo>>> {
+        threads.chunks(THREADS).flat_map(move |threads| {
             // Made of references of its own.
-            let several = jni.in_frame(|| self.first_frames(threads)).unwrap_or_default();
-            let mut several = several.into_iter();
-            stacks.extend(threads.iter().map(|&thread| match several.next() {
-                Some(frames) if (1..FRAMES as usize).contains(&frames.len()) => Ok(frames),
-                _ => self.stack(thread),
-            }));
-        }
-        stacks
+            let mut several = jni.in_frame(|| self.first_frames(threads)).unwrap_or_default();
+            several.resize(threads.len(), Vec::new());
+            several.into_iter().map(|frames| Some(frames).filter(|frames| (1..FRAMES as usize).contains(&frames.len())))
+        })
     }
 
     /// The innermost frames of some threads. One that has ended has none.

@@ -44,7 +44,8 @@ pub struct Pairs {
 }
 
 /// Pairs the members of a family, each list in order of number. `complete`: the lists are all there are, as the methods of a
-/// class file are; then the place of a member means something. Exchanging the lists exchanges the answer.
+/// class file are; then the place of a member means something, also where the code differs. Exchanging the lists exchanges the
+/// answer.
 pub fn pair<P: Ord>(before: &[Member<P>], after: &[Member<P>], complete: bool) -> Pairs {
     let mut found = Pairs::default();
     let mut free = (vec![true; before.len()], vec![true; after.len()]);

@@ -20,7 +20,7 @@ fn of_user(process: &Process) -> Option<String> {
     }
     let pid = process.pid;
     let (user, _, capabilities) = owner(&read(&format!("/proc/{pid}/status")).ok()?)?;
-    let limit = limit(&read(&format!("/proc/{pid}/limits")).ok()?)?;
+    let (limit, hard) = limits(&read(&format!("/proc/{pid}/limits")).ok()?)?;
     if user == 0 || capabilities & EXEMPT != 0 {
         return None;
     }
@@ -28,10 +28,12 @@ fn of_user(process: &Process) -> Option<String> {
     let owners = ids.filter_map(|id| owner(&read(&format!("/proc/{id}/status")).ok()?));
     let threads: u64 = owners.filter(|&(of, ..)| of == user).map(|(_, threads, _)| threads).sum();
     (threads >= limit).then(|| {
+        let more = threads + 64;
+        // With a colon, the hard limit stays as it is.
+        let colon = if hard.is_none_or(|hard| hard >= more) { ":" } else { "" };
         format!(
-            "{} has {threads} threads, and its limit is {limit} (ulimit -u); as root, raise it with: prlimit --pid {pid} --nproc={}",
+            "{} has {threads} threads, and its limit is {limit} (ulimit -u); as root, raise it with: prlimit --pid {pid} --nproc={more}{colon}",
             user_name(user),
-            threads + 64
         )
     })
 }
@@ -57,9 +59,10 @@ fn owner(status: &str) -> Option<(u32, u64, u64)> {
     Some((first("Uid:")?.parse().ok()?, first("Threads:")?.parse().ok()?, u64::from_str_radix(first("CapEff:")?, 16).ok()?))
 }
 
-/// Of `/proc/<pid>/limits`: the soft limit of processes, which is one of threads; `None`: unlimited.
-fn limit(limits: &str) -> Option<u64> {
-    limits.lines().find_map(|line| line.strip_prefix("Max processes"))?.split_whitespace().next()?.parse().ok()
+/// Of `/proc/<pid>/limits`: the soft limit of processes, which is one of threads, and the hard one; `None`: unlimited.
+fn limits(limits: &str) -> Option<(u64, Option<u64>)> {
+    let mut limits = limits.lines().find_map(|line| line.strip_prefix("Max processes"))?.split_whitespace().map(|limit| limit.parse().ok());
+    Some((limits.next()??, limits.next()?))
 }
 
 #[cfg(test)]
@@ -72,10 +75,11 @@ mod tests {
             "Name:\tjava\nUid:\t1000\t1001\t1001\t1001\nThreads:\t42\nCapInh:\t0000000000000000\nCapEff:\t0000000001000000\n";
         assert_eq!(owner(status), Some((1000, 42, 1 << 24)));
         assert_eq!(owner("Uid:\t1000\nThreads:\t"), None, "it has ended meanwhile");
-        let limits = "Limit                     Soft Limit           Hard Limit           Units     \n\
+        let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
             Max stack size            8388608              unlimited            bytes     \n\
             Max processes             400                  32082                processes \n";
-        assert_eq!(limit(limits), Some(400));
-        assert_eq!(limit(&limits.replace("400  ", "unlimited")), None);
+        assert_eq!(limits(text), Some((400, Some(32082))));
+        assert_eq!(limits(&text.replace("32082", "unlimited")), Some((400, None)));
+        assert_eq!(limits(&text.replace("400  ", "unlimited")), None);
     }
 }

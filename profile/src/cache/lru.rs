@@ -22,8 +22,8 @@ pub struct Lru {
     most: usize,
 }
 
-/// How many uses are written down at least before they are read through: 16 KB.
-const LEAST: usize = 4096;
+/// How many uses are written down at least before they are read through: 8 KB.
+const LEAST: usize = 2048;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Method {
@@ -36,7 +36,7 @@ struct Method {
 impl Lru {
     /// An empty cache.
     pub fn new(spec: CacheSpec) -> Lru {
-        Lru { spec, free: spec.blocks, methods: Vec::new(), uses: Vec::with_capacity(LEAST), read: 0, most: LEAST }
+        Lru { spec, free: spec.blocks, methods: Vec::new(), uses: Vec::new(), read: 0, most: LEAST }
     }
 
     /// Writes down that a method was used which is there.
