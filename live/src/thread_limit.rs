@@ -61,7 +61,8 @@ fn owner(status: &str) -> Option<(u32, u64, u64)> {
 
 /// Of `/proc/<pid>/limits`: the soft limit of processes, which is one of threads, and the hard one; `None`: unlimited.
 fn limits(limits: &str) -> Option<(u64, Option<u64>)> {
-    let mut limits = limits.lines().find_map(|line| line.strip_prefix("Max processes"))?.split_whitespace().map(|limit| limit.parse().ok());
+    let mut limits =
+        limits.lines().find_map(|line| line.strip_prefix("Max processes"))?.split_whitespace().map(|limit| limit.parse().ok());
     Some((limits.next()??, limits.next()?))
 }
 
