@@ -50,6 +50,8 @@ impl Error {
     const NOT_ALIVE: jint = 15;
     /// JVMTI_ERROR_UNSUPPORTED_REDEFINITION_CLASS_MODIFIERS_CHANGED.
     const MODIFIERS_CHANGED: jint = 70;
+    /// JVMTI_ERROR_WRONG_PHASE: of what is allowed in the live phase, after the VM's death.
+    const WRONG_PHASE: jint = 112;
     /// JVMTI_ERROR_OUT_OF_MEMORY and JVMTI_ERROR_INTERNAL: no answer to what was asked.
     const NO_ANSWER: [jint; 2] = [faults::JVMTI_NO_MEMORY, 113];
 
@@ -85,6 +87,7 @@ impl fmt::Display for Error {
             (function, faults::JVMTI_NO_MEMORY) => {
                 write!(f, "{function} failed: the JVM has no memory, of its heap, its metaspace, or the process's")
             }
+            (_, Error::WRONG_PHASE) => f.write_str("the JVM is ending"),
             (function, code) => write!(f, "{function} failed with error {code}"),
         }
     }
@@ -405,6 +408,11 @@ impl Jvmti {
         let mut thread: jthread = std::ptr::null_mut();
         call!(self, 18, "GetCurrentThread", (*mut jthread), &mut thread)?;
         Ok(thread)
+    }
+
+    /// Whether the VM has died, but for the threads that still run.
+    pub fn is_over(self) -> bool {
+        self.current_thread().is_err_and(|error| error.code == Error::WRONG_PHASE)
     }
 
     /// The live platform threads.

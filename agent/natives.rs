@@ -52,6 +52,10 @@ unsafe fn asked<T>(env: *mut JNIEnv, node: jlong, answer: impl FnOnce(&Agent, Jn
         if !Arc::ptr_eq(&agent, &Agent::get()?) {
             return None;
         }
+        // A program's last threads run on for a moment: what they could ask for is in the profile that has been written.
+        if agent.jvmti.is_over() {
+            return None;
+        }
         agent.unmute(jni, node);
         answer(&agent, jni)
     })

@@ -47,6 +47,23 @@ fn under_the_agent_a_program_pauses_resumes_and_takes_snapshots() {
     }
 }
 
+/// Its threads run on for a moment when the JVM has died, and get nothing from it any more.
+#[test]
+fn a_program_that_ends_while_it_pauses_and_resumes_is_told_nothing() {
+    for jdk in jdk::all() {
+        let directory = build::fresh(&format!("api-restless-{}", jdk.feature));
+        for time in 0..5 {
+            let out = directory.join(format!("{time}.cprof"));
+            let mut java = jdk.command("java");
+            java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+            java.args(["-cp", &build::with_api(&jdk), "Restless"]);
+            let ending = Ending::from(java.output().or_fail(format_args!("starting {java:?}")));
+            assert_eq!((ending.stderr.as_str(), ending.code), ("", 0), "JDK {}", jdk.feature);
+            assert_eq!(Report::read(&out).tree.of_method("Restless.main([Ljava/lang/String;)V").calls, 1);
+        }
+    }
+}
+
 #[test]
 fn whatever_is_asked_in_a_pause_and_however_many_there_were_they_are_left_out() {
     for jdk in jdk::all() {
