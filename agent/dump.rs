@@ -126,14 +126,14 @@ impl Agent {
     /// Where the user wants it, or [elsewhere](options::elsewhere) if that cannot be.
     fn write_anywhere(&self, jni: Jni, wanted: &Path) -> Result<Summary, String> {
         let first = match self.write_profile(jni, wanted) {
-            Ok(summary) => return Ok(summary),
+            Ok((summary, _)) => return Ok(summary),
             Err(error) => error,
         };
         let name = wanted.file_name().map(PathBuf::from).unwrap_or_else(|| PathBuf::from(format!("cprof-{}.cprof", self.pid)));
         for other in options::elsewhere(&name) {
             if other != wanted
                 && !other.exists()
-                && let Ok(summary) = self.write_profile(jni, &other)
+                && let Ok((summary, _)) = self.write_profile(jni, &other)
             {
                 say(&format!("{first}; it was written to {} instead", summary.path.display()));
                 return Ok(summary);
@@ -142,21 +142,22 @@ impl Agent {
         Err(first)
     }
 
-    /// Writes a profile of what was counted so far.
-    pub fn write_profile(&self, jni: Jni, out: &Path) -> Result<Summary, String> {
+    /// Writes a profile of what was counted so far. Answers how long threads stood still for it, too.
+    pub fn write_profile(&self, jni: Jni, out: &Path) -> Result<(Summary, Duration), String> {
         faults::io("profile write").map_err(|e| format!("cannot write {}: {e}", out.display()))?;
-        self.counted(jni, |capture, log| {
+        let (written, still) = self.counted(jni, |capture, log| {
             let run = RunFacts {
                 ended_ms: now_ms(),
                 ..facts::run(self.jvmti, &self.options, self.pid, self.since.load(Ordering::SeqCst))
             };
             recording::write(out, capture, log, run).map_err(|e| e.to_string())
-        })?
+        })?;
+        Ok((written?, still))
     }
 
     /// The bytecodes that calls of a method have executed so far, with everything these called.
     pub fn bytecodes_of(&self, jni: Jni, method: &str) -> Result<u64, String> {
-        let profile = self.counted(jni, |capture, log| recording::assemble(capture, log, RunFacts::default()))?;
+        let (profile, _) = self.counted(jni, |capture, log| recording::assemble(capture, log, RunFacts::default()))?;
         // What it called may be counted elsewhere.
         let run = &profile.run;
         if run.bounded || run.folded || run.lost_calls > 0 {
@@ -175,8 +176,8 @@ impl Agent {
         Ok(tree.context(0).total)
     }
 
-    /// Passes on what was counted and not left out by pauses.
-    fn counted<T>(&self, jni: Jni, then: impl FnOnce(Capture, &Log) -> T) -> Result<T, String> {
+    /// Passes on what was counted and not left out by pauses; answers as [`Agent::capture`] does.
+    fn counted<T>(&self, jni: Jni, then: impl FnOnce(Capture, &Log) -> T) -> Result<(T, Duration), String> {
         if self.classes.gave_up() {
             return Err("counting never began".to_owned());
         }
@@ -191,14 +192,14 @@ impl Agent {
         })
     }
 
-    /// Passes on what was counted, and the classes that it was counted in; the threads run again then. `at_stop`: what is done while
-    /// they stand still, with the pauses, which none of them can begin or end meanwhile.
+    /// Passes on what was counted, and the classes that it was counted in; the threads run again then. Answers what came of it, and how
+    /// long they stood still. `at_stop`: what is done meanwhile, with the pauses, which none of them can begin or end then.
     fn capture<S, T>(
         &self,
         jni: Jni,
         at_stop: impl FnOnce(&Mutex<Stretches>, Capture) -> S,
         then: impl FnOnce(S, &Log) -> T,
-    ) -> Result<T, String> {
+    ) -> Result<(T, Duration), String> {
         // A reference for each thread, twice.
         jni.in_frame(|| self.capture_in_frame(jni, at_stop, then))
     }
@@ -208,7 +209,7 @@ impl Agent {
         jni: Jni,
         at_stop: impl FnOnce(&Mutex<Stretches>, Capture) -> S,
         then: impl FnOnce(S, &Log) -> T,
-    ) -> Result<T, String> {
+    ) -> Result<(T, Duration), String> {
         // What is copied is not larger than what it is copied from.
         if !memory::has((self.arena.len() + self.log.len()) as usize) {
             return Err(format!("{}, and the profile takes some", memory::NONE));
@@ -217,6 +218,7 @@ impl Agent {
         let current = self.jvmti.current_thread().map_err(|e| e.to_string())?;
         let muted = Muted::thread(jni, current, self.contexts, &self.arena);
         let lessees = || self.lessees(jni);
+        let still = Instant::now();
         let mut stopped = Stopped::all(self.jvmti, jni, self.jvm.virtual_threads.then_some(Find::By(&lessees)));
         let begin = Instant::now();
         loop {
@@ -229,7 +231,7 @@ impl Agent {
             if more && begin.elapsed() <= LONGEST {
                 continue;
             }
-            let still = self.caches.as_ref().map(|caches| {
+            let simulated = self.caches.as_ref().map(|caches| {
                 // What a thread that runs on logs meanwhile is left out.
                 self.drain(jni, &stopped, caches);
                 caches.stop()
@@ -239,10 +241,11 @@ impl Agent {
             capture.warnings.extend((!stopped.listed).then(|| NOT_LISTED.to_owned()));
             // A thread that is stopped holds the lock for no longer than it takes, as it calls nothing of the VM's with it.
             let result = at_stop(&self.pauses.0, capture);
-            drop((still, stopped, muted));
+            drop((simulated, stopped, muted));
+            let still = still.elapsed();
             // As late as may be: what is in the capture and not in the log has no name.
             let all = more.then(|| self.log.records());
-            return Ok(then(result, &all.as_ref().map_or(log, |records| Log::read(records))));
+            return Ok((then(result, &all.as_ref().map_or(log, |records| Log::read(records))), still));
         }
     }
 
@@ -294,7 +297,7 @@ impl Agent {
             pauses.since.get_or_insert_with(|| Arc::new(capture));
             first
         };
-        let first = self.capture(jni, begin, |first, _| first).map_err(|e| message(&format!("no pause: {e}"))).ok()?;
+        let (first, _) = self.capture(jni, begin, |first, _| first).map_err(|e| message(&format!("no pause: {e}"))).ok()?;
         if first {
             self.log.append(&Entry::Unattended(
                 "the program paused counting (cprof.CProf.pause): what ran in pauses is in these numbers",

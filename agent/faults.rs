@@ -1,11 +1,11 @@
 //! Faults on demand: what a test makes go wrong, to see that the program does not notice. Only in builds with debug
 //! assertions; in others these functions are empty and the points no code.
 //!
-//! The variable `CPROF_FAULTS` of the JVM names a file that is read when the agent is loaded and at each command to it. Its line
-//! is `list PATH`: each point that is passed is appended to that file; or `KIND N POINT`: what happens where POINT is passed for
-//! the N-th time. Kinds: `panic`; `error`, where the point can fail; `memory`: from there on no allocation of the agent's
-//! succeeds; `end`: the JVM is told to end, and the point is left when the agent has done its part in that; the JVM goes on once
-//! the command is answered. When it happens, the line goes from the file.
+//! The variable `CPROF_FAULTS` of the JVM names a file that is read when the agent is loaded and at each command to it. Its
+//! line is `list PATH`: each point that is passed is appended to that file; or `KIND N POINT`: what happens where POINT is
+//! passed for the N-th time. Kinds: `panic`; `error`, where the point can fail; `memory`: from there on no allocation of the
+//! agent's succeeds; `slow`: it takes a second; `end`: the JVM is told to end, and the point is left when the agent has done
+//! its part in that; the JVM goes on once the command is answered. When it happens, the line goes from the file.
 
 /// The error numbers that faults are reported as: that of system calls, and that of JVMTI (JVMTI_ERROR_OUT_OF_MEMORY).
 pub const NO_MEMORY: i32 = libc::ENOMEM;
@@ -68,12 +68,14 @@ mod switch {
 
     /// Longer than a JVM takes to begin its end once it was told, and than any command.
     const LONG: Duration = Duration::from_secs(60);
+    const SLOW: Duration = Duration::from_secs(1);
 
     /// What happens.
     enum Kind {
         Panic,
         Error,
         Memory,
+        Slow,
         End,
     }
 
@@ -111,6 +113,7 @@ mod switch {
             "panic" => Kind::Panic,
             "error" => Kind::Error,
             "memory" => Kind::Memory,
+            "slow" => Kind::Slow,
             "end" => Kind::End,
             _ => return None,
         };
@@ -148,6 +151,11 @@ mod switch {
             Kind::Error => true,
             Kind::Memory => {
                 OUT.store(true, Ordering::Release);
+                false
+            }
+            Kind::Slow => {
+                drop(order);
+                std::thread::sleep(SLOW);
                 false
             }
             Kind::End => {

@@ -12,8 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Counts no more and undoes what was done to the JVM, as far as it can: what fails is said, and the rest is done.
-pub(super) fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<(), String> {
+/// Counts no more and undoes what was done to the JVM, as far as it can: what fails is said, and the rest is done. `still`: how long
+/// threads stood still for the profile.
+pub(super) fn leave(agent: Arc<Agent>, jni: Jni, still: Duration, reply: &mut Reply) -> Result<(), String> {
     let jvmti = agent.jvmti;
     let attached = agent.attached.as_ref().ok_or("cprof was started with this JVM")?;
     let off = || contained(|| switch(&agent, jni, false));
@@ -40,7 +41,8 @@ pub(super) fn leave(agent: Arc<Agent>, jni: Jni, reply: &mut Reply) -> Result<()
     let all_restored = restored.as_ref().is_ok_and(|restored| restored.all);
     let mut quiet = switched.is_ok() && all_restored && remains.as_ref().is_ok_and(|remains| !remains.runtime);
     let looked = remains.as_ref().map_or(Duration::ZERO, |remains| remains.longest);
-    reply.put("pause_ms", restored.map_or(Duration::ZERO, |restored| restored.longest).max(looked).as_millis());
+    let restoring = restored.map_or(Duration::ZERO, |restored| restored.longest);
+    reply.put("pause_ms", still.max(restoring).max(looked).as_millis());
     if let Ok(remains) = &remains {
         match contained(|| Ok(agent.classes.entering(&remains.entering))) {
             Ok(entering) => leftovers::keep_entering(entering),

@@ -119,8 +119,9 @@ unsafe fn run(vm: *mut JavaVM, command: Command, reply: &mut Reply) -> Result<()
         }
         Command::Snapshot(out) => {
             faults::pass("snapshot");
-            let summary = agent()?.write_profile(jni, &out)?;
+            let (summary, still) = agent()?.write_profile(jni, &out)?;
             written(reply, &summary.path, summary.bytes);
+            reply.put("pause_ms", still.as_millis());
             Ok(())
         }
         Command::Status => {

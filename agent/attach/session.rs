@@ -26,7 +26,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What an agent that came late changed in the JVM, and changes back.
 pub struct Attached {
@@ -139,7 +139,7 @@ pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result
             directory.remove();
         }
         // As if it had never come; nothing was counted.
-        let undone = leave(agent, jni, &mut Reply::default());
+        let undone = leave(agent, jni, Duration::ZERO, &mut Reply::default());
         return Err(undone.err().map_or(error.clone(), |second| format!("{error}; {second}")));
     }
     if let Err(error) = contained(|| describe_coverage(&agent, reply)) {
@@ -411,9 +411,11 @@ pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -
         ));
     }
     drop(finished);
+    let mut still = Duration::ZERO;
     let keep = match &result {
-        Ok(summary) => {
+        Ok((summary, stood)) => {
             written(reply, &summary.path, summary.bytes);
+            still = *stood;
             None
         }
         Err(_) => agent.directory.as_ref().map(|directory| directory.path().to_owned()),
@@ -423,7 +425,7 @@ pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -
     {
         directory.remove();
     }
-    let left = leave(agent, jni, reply);
+    let left = leave(agent, jni, still, reply);
     reply.put("total_ms", begin.elapsed().as_millis());
     match (result, keep) {
         (Ok(_), _) => left,

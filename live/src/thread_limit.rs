@@ -2,7 +2,7 @@
 
 use crate::process::{Process, read, user_name};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Capabilities with which the kernel asks for no limit (linux/capability.h; kernel/fork.c): CAP_SYS_ADMIN and CAP_SYS_RESOURCE.
 const EXEMPT: u64 = 1 << 21 | 1 << 24;
@@ -28,27 +28,53 @@ fn of_user(process: &Process) -> Option<String> {
     let owners = ids.filter_map(|id| owner(&read(&format!("/proc/{id}/status")).ok()?));
     let threads: u64 = owners.filter(|&(of, ..)| of == user).map(|(_, threads, _)| threads).sum();
     (threads >= limit).then(|| {
-        let more = threads + 64;
-        // With a colon, the hard limit stays as it is.
-        let colon = if hard.is_none_or(|hard| hard >= more) { ":" } else { "" };
-        format!(
-            "{} has {threads} threads, and its limit is {limit} (ulimit -u); as root, raise it with: prlimit --pid {pid} --nproc={more}{colon}",
-            user_name(user),
-        )
+        format!("{} has {threads} threads, and its limit is {limit} (ulimit -u); {}", user_name(user), advice(pid, threads, hard))
     })
 }
 
-/// A limit of its control group or of one above (cgroup v2, pids.max).
+/// How to give a process room for some threads more than these: within its hard limit, if that leaves any (getrlimit(2)).
+fn advice(pid: u32, threads: u64, hard: Option<u64>) -> String {
+    let more = threads + 64;
+    match hard.map_or(more, |hard| hard.min(more)) {
+        // With a colon, the hard limit stays as it is.
+        within if within > threads => format!("as that user or root, raise it with: prlimit --pid {pid} --nproc={within}:"),
+        _ => format!("as root, raise it with: prlimit --pid {pid} --nproc={more}"),
+    }
+}
+
+/// A limit of its control group or of one above.
 fn of_group(pid: u32) -> Option<String> {
     let groups = read(&format!("/proc/{pid}/cgroup")).ok()?;
-    let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let mount = Path::new("/sys/fs/cgroup");
-    let number = |group: &Path, file: &str| read(group.join(file).to_str()?).ok()?.trim().parse::<u64>().ok();
-    mount.join(group).ancestors().take_while(|group| group.starts_with(mount)).find_map(|group| {
-        let (threads, limit) = (number(group, "pids.current")?, number(group, "pids.max")?);
-        (threads >= limit).then(|| {
-            let file = group.join("pids.max");
-            format!("its control group has {threads} threads, and its limit is {limit}; raise that in {}", file.display())
+    let mounts = read("/proc/self/mountinfo").ok()?;
+    let (group, threads, limit) = full(&groups, &mounts)?;
+    let file = group.join("pids.max");
+    Some(format!("its control group has {threads} threads, and its limit is {limit}; raise that in {}", file.display()))
+}
+
+/// The first control group that takes no more threads, and how many it has and may have: among those that `/proc/<pid>/cgroup` names
+/// and those they are in, as far as they are mounted (cgroups(7); proc_pid_mountinfo(5)). Version 2 has one hierarchy, version 1 one
+/// with the controller `pids`, and a system may have both.
+fn full(groups: &str, mounts: &str) -> Option<(PathBuf, u64, u64)> {
+    let has_pids = |names: &str| names.split(',').any(|name| name == "pids");
+    let number = |file: PathBuf| read(file.to_str()?).ok()?.trim().parse::<u64>().ok();
+    groups.lines().find_map(|group| {
+        let (_, group) = group.split_once(':')?;
+        let (controllers, path) = group.split_once(':')?;
+        mounts.lines().find_map(|mount| {
+            let (mount, system) = mount.split_once(" - ")?;
+            let mut system = system.split(' ');
+            let (kind, options) = (system.next()?, system.nth(1)?);
+            let counts = match controllers {
+                "" => kind == "cgroup2",
+                _ => kind == "cgroup" && has_pids(controllers) && has_pids(options),
+            };
+            let mut mount = mount.split(' ').skip(3);
+            let (root, point) = (mount.next()?, Path::new(mount.next()?));
+            let group = point.join(Path::new(path).strip_prefix(root).ok().filter(|_| counts)?);
+            group.ancestors().take_while(|group| group.starts_with(point)).find_map(|group| {
+                let (threads, limit) = (number(group.join("pids.current"))?, number(group.join("pids.max"))?);
+                (threads >= limit).then(|| (group.to_owned(), threads, limit))
+            })
         })
     })
 }
@@ -82,5 +108,47 @@ mod tests {
         assert_eq!(limits(text), Some((400, Some(32082))));
         assert_eq!(limits(&text.replace("32082", "unlimited")), Some((400, None)));
         assert_eq!(limits(&text.replace("400  ", "unlimited")), None);
+    }
+
+    #[test]
+    fn the_advice_stays_within_the_hard_limit() {
+        assert!(advice(7, 60, None).ends_with("as that user or root, raise it with: prlimit --pid 7 --nproc=124:"));
+        assert!(advice(7, 60, Some(123)).ends_with("--nproc=123:"));
+        assert!(advice(7, 60, Some(60)).ends_with("as root, raise it with: prlimit --pid 7 --nproc=124"));
+    }
+
+    #[test]
+    fn a_full_group_is_found_wherever_it_is_mounted() {
+        let base = std::env::temp_dir().join(format!("cprof-pids-{}", std::process::id()));
+        let put = |group: &str, threads: &str, limit: &str| {
+            let group = base.join(group);
+            fs::create_dir_all(&group).unwrap();
+            fs::write(group.join("pids.current"), threads).unwrap();
+            fs::write(group.join("pids.max"), limit).unwrap();
+        };
+        put("pids/a/b", "5\n", "max\n");
+        put("pids/a", "9\n", "9\n");
+        put("pids/c", "8\n", "9\n");
+        put("unified/d", "9\n", "7\n");
+        let at = base.display();
+        let mounts = format!(
+            "31 23 0:28 / /sys rw - tmpfs tmpfs rw\n\
+             32 31 0:29 / {at}/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct\n\
+             39 31 0:36 / {at}/pids rw,relatime shared:9 master:3 - cgroup cgroup rw,pids\n\
+             41 31 0:38 / {at}/unified rw,relatime - cgroup2 cgroup2 rw\n"
+        );
+        let full = |groups: &str, mounts: &str| {
+            full(groups, mounts)
+                .map(|(group, threads, limit)| (group.strip_prefix(&base).unwrap().to_str().unwrap().to_owned(), threads, limit))
+        };
+        let found = |group: &str, threads, limit| Some((group.to_owned(), threads, limit));
+        assert_eq!(full("9:cpu,cpuacct:/a\n8:pids:/a/b\n0::/\n", &mounts), found("pids/a", 9, 9), "the group above");
+        assert_eq!(full("8:pids:/c\n0::/d\n", &mounts), found("unified/d", 9, 7), "both versions");
+        assert_eq!(full("9:cpu,cpuacct:/a\n8:pids:/c\n0::/\n", &mounts), None);
+        // In a container whose groups have their names outside.
+        let inside = mounts.replace(&format!("/ {at}/pids"), &format!("/docker/x {at}/pids"));
+        assert_eq!(full("8:pids:/docker/x/a/b\n", &inside), found("pids/a", 9, 9));
+        assert_eq!(full("8:pids:/elsewhere/a\n", &inside), None);
+        fs::remove_dir_all(&base).unwrap();
     }
 }

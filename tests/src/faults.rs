@@ -21,7 +21,7 @@ pub struct Orders(PathBuf);
 pub struct Fault {
     /// Where.
     pub point: String,
-    /// `panic`, `error`, `memory` or `end`.
+    /// `panic`, `error`, `memory`, `slow` or `end`.
     pub kind: &'static str,
     /// At the n-th time.
     pub nth: usize,

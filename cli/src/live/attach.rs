@@ -179,12 +179,13 @@ pub fn started(pid: u32) -> u64 {
     which::recorded(pid).ok().and_then(|recording| recording.started_ms()).unwrap_or_else(now_ms)
 }
 
-/// Has the agent write a profile, with the JVM's threads stopped meanwhile. Answers the file's size.
-pub fn exact_snapshot(pid: u32, agent: Option<&str>, out: &Path) -> Result<u64> {
+/// Has the agent write a profile, with the JVM's threads stopped meanwhile. Answers what there is to say.
+pub fn exact_snapshot(pid: u32, agent: Option<&str>, out: &Path) -> Result<String> {
     output::has_place(out, Path::to_owned)?;
     let interrupts = signals::finish_first(&ENDING)?;
     let fetched = Target::new(pid, agent, &interrupts)?.fetch(Options::command("snapshot"), out);
-    fetched.map(|(bytes, _)| bytes).map_err(|error| with_what_is_left(error, pid, "its usual place"))
+    let (bytes, reply) = fetched.map_err(|error| with_what_is_left(error, pid, "its usual place"))?;
+    Ok(format!("taken{}; {}", stood_still(&reply), wrote(out, &size(bytes))))
 }
 
 /// Of a JVM that ended before it answered: what there is of its counts. `usual`: where it writes at its end.

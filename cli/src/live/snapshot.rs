@@ -15,9 +15,9 @@ pub fn snapshot(args: &Snapshot) -> Result<()> {
     output::spares_terminal(Path::new(&args.out), "a profile", "now.cprof")?;
     if args.exact {
         let out = out_path(&args.out, args.pid, started(args.pid));
-        let bytes = exact_snapshot(args.pid, args.agent.as_deref(), &out)?;
+        let taken = exact_snapshot(args.pid, args.agent.as_deref(), &out)?;
         if !args.quiet {
-            tell(format_args!("{}", wrote(&out, &size(bytes))));
+            tell(format_args!("{taken}"));
         }
         return Ok(());
     }

@@ -352,6 +352,27 @@ fn a_jvm_that_ends_while_it_is_attached_to_writes_a_profile_or_says_that_it_does
     }
 }
 
+/// Threads stand still while stacks are looked at for a profile, which here takes a second.
+#[test]
+fn the_longest_stop_is_told_when_it_is_that_of_the_profile() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("faults-stop-{}", bench.jdk.feature));
+        let out = directory.join("it.cprof");
+        let mut target = Target::start(&bench, &directory, "orders");
+        let attached = target.running.tell(&format!("out={}", out.display()));
+        assert!(target.works(), "{attached:?}");
+        for command in [format!("command=snapshot,out={}.snapshot", out.display()), "command=detach".into()] {
+            target.orders.fault(&Fault { point: "frames".to_owned(), kind: "slow", nth: 1 });
+            let (said, reply) = target.running.tell(&command);
+            let longest = reply.as_ref().and_then(|r| r.lines().find_map(|line| line.strip_prefix("pause_ms: ")));
+            let context = format!("JDK {}, {command}: {said:?} {reply:?}", bench.jdk.feature);
+            assert!(target.orders.happened(), "{context}: it was not slow");
+            assert!(longest.is_some_and(|longest| number(longest) >= 1000), "{context}");
+        }
+        assert_eq!(target.end("stops"), None);
+    }
+}
+
 #[test]
 fn a_program_that_is_attached_to_does_not_notice() {
     on_all_jdks(attached);
