@@ -264,3 +264,32 @@ pub const LENGTH: [u8; COUNT] = [
     3, 3, 3, 3, 3, 5, 5, 3, 2, 3, 1, 1, 3, 3, 1, 1, 0, 4, 3, 3,
     5, 5,
 ];
+
+/// What of an instruction changes where code or locals move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moves {
+    /// Nothing.
+    Nothing,
+    /// The local that it names.
+    Local,
+    /// Its jump offset.
+    Jump,
+    /// A switch's padding and its offsets.
+    Switch,
+}
+
+/// By opcode. (Most instructions are none of those, which one look at a table tells sooner than a match of many arms.)
+pub const MOVES: [Moves; 256] = {
+    let mut moves = [Moves::Nothing; 256];
+    let mut opcode = 0;
+    while opcode < COUNT {
+        moves[opcode] = match opcode as u8 {
+            op::ILOAD..=op::ALOAD_3 | op::ISTORE..=op::ASTORE_3 | op::IINC | op::RET => Moves::Local,
+            op::IFEQ..=op::JSR | op::IFNULL..=op::JSR_W => Moves::Jump,
+            op::TABLESWITCH | op::LOOKUPSWITCH => Moves::Switch,
+            _ => Moves::Nothing,
+        };
+        opcode += 1;
+    }
+    moves
+};

@@ -10,7 +10,7 @@ mod super_calls;
 mod throws;
 
 use crate::classfile::instructions::{Instructions, padding};
-use crate::classfile::opcode::op;
+use crate::classfile::opcode::{COUNT, MOVES, Moves, op};
 use crate::classfile::{ClassFile, Code, Error, Method, access};
 
 /// Marks on bytecode indices.
@@ -95,6 +95,23 @@ pub struct Load {
     /// A reference.
     pub reference: bool,
 }
+
+/// Opcodes of which [`Graph::mark_leaders`] may note more than that they are there. (To pass the others by, by one look at a table,
+/// takes a twentieth off weaving.)
+const NOTED: [bool; 256] = {
+    let mut noted = [false; 256];
+    let mut opcode = 0;
+    while opcode < COUNT {
+        noted[opcode] = !matches!(MOVES[opcode], Moves::Nothing)
+            || matches!(
+                opcode as u8,
+                op::IRETURN
+                    ..=op::RETURN | op::ATHROW | op::GETFIELD | op::PUTFIELD | op::MONITOREXIT | op::NEW | op::INVOKESPECIAL
+            );
+        opcode += 1;
+    }
+    noted
+};
 
 /// The flow graph of a method. Reused from method to method, for speed.
 #[derive(Debug, Default)]
@@ -219,6 +236,9 @@ impl Graph {
             let bci = i.bci as usize;
             let next = bci + i.bytes.len();
             self.marks[bci] |= mark::START;
+            if !NOTED[i.opcode as usize] {
+                continue;
+            }
             match i.opcode {
                 op::IFEQ..=op::JSR | op::IFNULL | op::IFNONNULL | op::GOTO_W | op::JSR_W => {
                     self.mark_target(i.jump_target().unwrap_or(-1), code.at + bci)?;
@@ -310,7 +330,7 @@ impl Graph {
         self.block_at.clear();
         self.block_at.resize(code.bytes.len(), u32::MAX);
         self.leaf = true;
-        let mut before = throws::Before::default();
+        let mut before = throws::Before::new(code.bytes);
         for instruction in Instructions::new(code.bytes, code.at) {
             let i = instruction?;
             let bci = i.bci as usize;
@@ -331,11 +351,14 @@ impl Graph {
                 self.leaf = false;
             }
         }
-        let inside = |&m: &u8| m & mark::LEADER != 0 && m & mark::START == 0;
-        match self.marks[..code.bytes.len()].iter().position(inside) {
-            Some(bci) => Err(Error::new(code.at + bci, "a jump or handler that leads into an instruction")),
-            None => Ok(()),
+        let marks = &self.marks[..code.bytes.len()];
+        let inside = |&m: &u8| m & (mark::LEADER | mark::START) == mark::LEADER;
+        // Several at once, which a search for the first is not.
+        if !marks.iter().fold(false, |any, m| any | inside(m)) {
+            return Ok(());
         }
+        let bci = marks.iter().position(inside).unwrap_or(0);
+        Err(Error::new(code.at + bci, "a jump or handler that leads into an instruction"))
     }
 
     fn find_edges(&mut self, code: &Code<'_>) -> Result<(), Error> {

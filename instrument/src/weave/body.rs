@@ -8,7 +8,7 @@ use super::pool::NewConstants;
 use super::sequences::{Emitter, local};
 use super::{Options, Treatment};
 use crate::classfile::instructions::{Instruction, Instructions};
-use crate::classfile::opcode::op;
+use crate::classfile::opcode::{MOVES, Moves, op};
 use crate::classfile::{Code, Error, Handler};
 use crate::flow::{Graph, mark};
 use crate::probes::Level;
@@ -368,31 +368,23 @@ fn copy(
     // Targets were checked by the analysis.
     let target = |t: i64| source.graph.block_at(t as u32);
     let pad_to = |to: u32| placement.pad_between(block, to).map(|p| p as u32);
-    if let Some(t) = i.jump_target() {
-        let to = target(t);
-        let long = far.contains(&block);
-        let opcode = match i.opcode {
-            op::GOTO | op::GOTO_W => {
-                if long || i.opcode == op::GOTO_W {
-                    op::GOTO_W
-                } else {
-                    op::GOTO
-                }
-            }
-            op::JSR | op::JSR_W => {
-                if long || i.opcode == op::JSR_W {
-                    op::JSR_W
-                } else {
-                    op::JSR
-                }
-            }
-            conditional => conditional,
-        };
-        jump(out, jumps, opcode, matches!(opcode, op::GOTO_W | op::JSR_W), pad_to(to), to, block);
-        return;
-    }
-    match i.opcode {
-        op::TABLESWITCH | op::LOOKUPSWITCH => {
+    match MOVES[i.opcode as usize] {
+        Moves::Nothing => out.extend_from_slice(i.bytes),
+        Moves::Local => match i.local().map(|index| (index, source.design.layout.moved(index))) {
+            Some((index, moved)) if moved != index => copy_local(out, i, moved),
+            _ => out.extend_from_slice(i.bytes),
+        },
+        Moves::Jump => {
+            let to = target(i.jump_target().unwrap_or(0));
+            let long = far.contains(&block);
+            let opcode = match i.opcode {
+                op::GOTO if long => op::GOTO_W,
+                op::JSR if long => op::JSR_W,
+                same => same,
+            };
+            jump(out, jumps, opcode, matches!(opcode, op::GOTO_W | op::JSR_W), pad_to(to), to, block);
+        }
+        Moves::Switch => {
             let from = out.len() as u32;
             out.push(i.opcode);
             while !out.len().is_multiple_of(4) {
@@ -407,13 +399,6 @@ fn copy(
                 jumps.push(Jump { from, operand, wide: true, pad: pad_to(to), block: to, source: block });
             }
         }
-        _ => match i.local() {
-            Some(index) => match source.design.layout.moved(index) {
-                same if same == index => out.extend_from_slice(i.bytes),
-                moved => copy_local(out, i, moved),
-            },
-            None => out.extend_from_slice(i.bytes),
-        },
     }
 }
 
