@@ -5,7 +5,7 @@ use crate::methods::{Joined, Methods};
 use crate::renumbering::Side;
 use cprof_profile::amounts::Amounts;
 use cprof_profile::metrics::{Metric, Sheet};
-use cprof_profile::tree::{Symbol, Tree, Visit, What};
+use cprof_profile::tree::{Symbol, Tree, Visit, What, twins};
 use serde::Serialize;
 
 /// Two profiles, joined.
@@ -19,6 +19,8 @@ pub struct Comparison<'a> {
     pub methods: Methods,
     /// Their contexts.
     pub contexts: Contexts,
+    /// Of joined methods: as of [`twins`].
+    twins: Vec<bool>,
 }
 
 /// What became of a context or method.
@@ -94,7 +96,9 @@ impl<'a> Comparison<'a> {
         let side = |sheet: &Sheet<'a>| Side { profile: sheet.profile, symbols: sheet.symbols };
         let methods = Methods::join(side(&before), side(&after));
         let contexts = Contexts::join(&before, &after, &methods);
-        Comparison { before, after, methods, contexts }
+        let mut joined = Comparison { before, after, methods, contexts, twins: Vec::new() };
+        joined.twins = twins((0..joined.methods.list.len() as u32).map(|m| joined.symbol(m)));
+        joined
     }
 
     /// A joined method's name; in the second profile, where it is in both.
@@ -105,6 +109,11 @@ impl<'a> Comparison<'a> {
             // A joined method is in one of them.
             (None, before) => &self.before.symbols.list[before.unwrap_or_default() as usize],
         }
+    }
+
+    /// A joined method for people.
+    pub fn readable(&self, method: u32) -> String {
+        self.symbol(method).readable(self.twins[method as usize])
     }
 
     /// The metrics that both have, in the order of the first.

@@ -96,7 +96,8 @@ impl Pattern {
     }
 
     /// Whether a method fits, as `Class.method`; and where the pattern has a parenthesis, as `Class.method(descriptor…`, or as
-    /// reports print it, with its parameters' types. Without one, `*String*` is about names, not about who takes a `String`.
+    /// reports print it, with its parameters' types, and its result's. Without one, `*String*` is about names, not about who takes a
+    /// `String`.
     pub fn matches_method(&self, class: &str, method: &str, descriptor: &str) -> bool {
         let name = format!("{class}.{method}");
         if self.matches(&name) {
@@ -107,7 +108,8 @@ impl Pattern {
         }
         let with = |parameters: &str| self.matches(&format!("{name}{parameters}"));
         let printed = parameters(descriptor);
-        with(&descriptor.replace('/', ".")) || with(&printed) || with(&printed.replace(", ", ","))
+        let returns = || result(descriptor).is_some_and(|result| with(&format!("{printed}: {result}")));
+        with(&descriptor.replace('/', ".")) || with(&printed) || with(&printed.replace(", ", ",")) || returns()
     }
 }
 
@@ -187,38 +189,49 @@ pub fn parameters(descriptor: &str) -> Cow<'_, str> {
         let mut rest = descriptor.strip_prefix('(')?;
         let mut out = String::from("(");
         while !rest.starts_with(')') {
-            let element = rest.trim_start_matches('[');
-            let dimensions = rest.len() - element.len();
-            let first = element.chars().next()?;
-            let name = match first {
-                'B' => "byte",
-                'C' => "char",
-                'D' => "double",
-                'F' => "float",
-                'I' => "int",
-                'J' => "long",
-                'S' => "short",
-                'Z' => "boolean",
-                'L' => {
-                    let (class, after) = element[1..].split_once(';')?;
-                    rest = after;
-                    class.rsplit('/').next()?
-                }
-                _ => return None,
-            };
-            if first != 'L' {
-                rest = &element[1..];
-            }
             if out.len() > 1 {
                 out.push_str(", ");
             }
-            out.push_str(name);
-            (0..dimensions).for_each(|_| out.push_str("[]"));
+            rest = push_type(rest, &mut out)?;
         }
         out.push(')');
         Some(out)
     }
     list(descriptor).map_or(Cow::Borrowed(descriptor), Cow::Owned)
+}
+
+/// The type of a descriptor's result, named as [`parameters`] are; none of a descriptor that is none.
+pub fn result(descriptor: &str) -> Option<String> {
+    let mut out = String::new();
+    match descriptor.rsplit_once(')')?.1 {
+        "V" => out.push_str("void"),
+        of => push_type(of, &mut out).filter(|rest| rest.is_empty()).map(drop)?,
+    }
+    Some(out)
+}
+
+/// Appends the name of the type that a descriptor begins with (JVMS §4.3.2); answers what follows it.
+fn push_type<'d>(descriptor: &'d str, out: &mut String) -> Option<&'d str> {
+    let element = descriptor.trim_start_matches('[');
+    let dimensions = descriptor.len() - element.len();
+    let (name, rest) = match (element.chars().next()?, &element[1..]) {
+        ('B', rest) => ("byte", rest),
+        ('C', rest) => ("char", rest),
+        ('D', rest) => ("double", rest),
+        ('F', rest) => ("float", rest),
+        ('I', rest) => ("int", rest),
+        ('J', rest) => ("long", rest),
+        ('S', rest) => ("short", rest),
+        ('Z', rest) => ("boolean", rest),
+        ('L', rest) => {
+            let (class, rest) = rest.split_once(';')?;
+            (class.rsplit('/').next()?, rest)
+        }
+        _ => return None,
+    };
+    out.push_str(name);
+    (0..dimensions).for_each(|_| out.push_str("[]"));
+    Some(rest)
 }
 
 /// A name as a shell takes it for one argument of a command, and the command for no option.
@@ -295,6 +308,7 @@ mod tests {
         assert!(!Pattern::new("B.m(J)V").matches_method("B", "m", "(I)V"));
         let printed = |p: &str| Pattern::new(p).matches_method("B", "m", "(I[Ljava/lang/String;)V");
         assert!(printed("B.m(int, String[])") && printed("B.m(int,String[])") && printed("*.m(int*"));
+        assert!(printed("B.m(int, String[]): void") && !printed("B.m(int, String[]): int"));
         assert!(!printed("B.m(int)") && !printed("B.m(String[], int)"));
     }
 
@@ -325,5 +339,7 @@ mod tests {
         assert_eq!(parameters("(I[[Ljava/lang/String;J)V"), "(int, String[][], long)");
         assert_eq!(parameters("()V"), "()");
         assert_eq!(parameters("(Lbroken"), "(Lbroken");
+        let results = ["(I)V", "()[Ljava/lang/String;", "()J", "()LA;B", "broken"].map(result);
+        assert_eq!(results, [Some("void".to_owned()), Some("String[]".to_owned()), Some("long".to_owned()), None, None]);
     }
 }

@@ -67,6 +67,12 @@ function parameters(descriptor) {
   return descriptor[at] === ')' ? `(${types.join(', ')})` : descriptor;
 }
 
+/** The type of a descriptor's result, named in the same way. */
+function result(descriptor) {
+  const type = descriptor.slice(descriptor.lastIndexOf(')') + 1);
+  return type === 'V' ? 'void' : parameters(`(${type})`).slice(1, -1);
+}
+
 /** The package of a class; of lambdas and inner classes that of the class around them. */
 function packageOf(className) {
   const dot = className.lastIndexOf('.');

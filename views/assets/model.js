@@ -131,7 +131,7 @@ class Model {
   /** Threads themselves and what was folded have names without a class. */
   isMethod(symbol) { return this.names[symbol][0] !== ''; }
 
-  isNative(symbol) { return this.names[symbol][3] === 1; }
+  isNative(symbol) { return (this.names[symbol][3] & 1) !== 0; }
 
   /** Class.method without parameters. */
   shortName(symbol) {
@@ -141,8 +141,10 @@ class Model {
 
   /** As the command line names it. */
   fullName(symbol) {
-    const [owner, method, descriptor, native] = this.names[symbol];
-    return owner === '' ? method : `${owner}.${method}${parameters(descriptor)}${native ? ' (native)' : ''}`;
+    const [owner, method, descriptor, marks] = this.names[symbol];
+    // Another is read like this one but for its result.
+    const returns = (marks & 2) !== 0 ? `: ${result(descriptor)}` : '';
+    return owner === '' ? method : `${owner}.${method}${parameters(descriptor)}${returns}${this.isNative(symbol) ? ' (native)' : ''}`;
   }
 
   /** Where a context was called from, as text. */

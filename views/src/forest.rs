@@ -2,7 +2,7 @@
 
 use cprof_profile::amounts::Amounts;
 use cprof_profile::siblings::{Place, Siblings, callees};
-use cprof_profile::tree::{Symbol, Symbols, Tree, What, with_callees};
+use cprof_profile::tree::{Symbol, Symbols, Tree, What, twins, with_callees};
 use rustc_hash::FxHashMap;
 
 /// The name of the root's symbol.
@@ -112,8 +112,10 @@ impl Forest {
         }
 
         let n = contexts.len();
+        let symbols: Vec<Symbol> = by_name.iter().map(|&s| symbols[s as usize].clone()).collect();
         let mut arranged = Arranged {
-            symbols: by_name.iter().map(|&s| symbols[s as usize].clone()).collect(),
+            twins: twins(symbols.iter()),
+            symbols,
             symbol: Vec::with_capacity(n),
             parent: Vec::with_capacity(n),
             site: Vec::with_capacity(n),
@@ -144,6 +146,8 @@ impl Forest {
 pub struct Arranged {
     /// In order of name, after the root's.
     pub symbols: Vec<Symbol>,
+    /// Of each symbol: as of [`twins`].
+    pub twins: Vec<bool>,
     /// Per context: index in the symbols.
     pub symbol: Vec<u32>,
     /// Per context: the caller's; the root's is itself.

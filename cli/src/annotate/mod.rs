@@ -8,7 +8,7 @@ mod source;
 use crate::args::{Annotate, AnnotateFormat};
 use crate::compare::cautions;
 use crate::output;
-use crate::report::view::{Shape, View, readable, share};
+use crate::report::view::{Shape, View, share};
 use crate::style::{Style, printable};
 use anyhow::{Context, Result};
 use cprof_annotate::charges::Charges;
@@ -22,6 +22,8 @@ use std::io::{self, BufWriter, Write};
 /// A method that was asked for.
 struct Shown<'v> {
     symbol: &'v Symbol,
+    /// Its name for people.
+    readable: String,
     /// Internal name of a class of that name that has it.
     class: &'v str,
     /// The SourceFile attribute; empty when there is none.
@@ -89,6 +91,7 @@ fn methods<'v>(view: &'v View, symbols: &[bool]) -> Result<Vec<Shown<'v>>> {
             let class = &profile.classes[profile.methods[annotation.method as usize].class as usize];
             shown.push(Shown {
                 symbol: &view.symbols.list[symbol as usize],
+                readable: view.readable(symbol),
                 class: &class.name,
                 source_file: &class.source_file,
                 annotation,
@@ -113,7 +116,7 @@ fn head(view: &View, method: &Shown<'_>, out: &mut dyn Write, style: Style) -> i
         (at, of) => format!("  ({at} of {of} with this name and different code)"),
     };
     let file = if method.source_file.is_empty() { String::new() } else { format!("  {}", method.source_file) };
-    writeln!(out, "{}{}", style.bold(&readable(method.symbol)), style.dim(&format!("{file}{variant}")))?;
+    writeln!(out, "{}{}", style.bold(&method.readable), style.dim(&format!("{file}{variant}")))?;
     let mut sums = vec![counted(a.calls, "call", "calls")];
     if a.exceptional_exits > 0 {
         sums.push(format!("{} left by an exception", thousands(a.exceptional_exits)));

@@ -2,7 +2,7 @@
 
 use super::bytecode::{self, describe};
 use super::{Shown, cost, foot, head, separate};
-use crate::report::view::{View, readable, share};
+use crate::report::view::{View, share};
 use crate::style::Style;
 use crate::table::Table;
 use anyhow::Result;
@@ -171,7 +171,7 @@ fn print_file(view: &View, file: &File<'_, '_>, source: &Source, out: &mut dyn W
             let cost = if on { format!(", {} cycles", thousands(cycles)) } else { String::new() };
             let text = format!(
                 "{}: {} bytecodes{cost} are of no line; without --source they are shown",
-                readable(method.symbol),
+                method.readable,
                 thousands(bytecodes)
             );
             writeln!(out, "{}", style.warning(&text))?;

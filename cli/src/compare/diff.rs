@@ -4,7 +4,6 @@ use super::rows::{Line, header};
 use super::{Loaded, notes, relative, signed};
 use crate::args::{By, Diff, Format};
 use crate::output;
-use crate::report::view::readable;
 use crate::style::{Style, printable};
 use crate::table::Table;
 use anyhow::{Context, Result};
@@ -158,7 +157,7 @@ impl<'a> Report<'a> {
     fn label(&self, row: &Row, callers: &[usize]) -> String {
         let contexts = &self.comparison.contexts.list;
         let name = |what: What| match what {
-            What::Method(m) => readable(self.comparison.symbol(m)),
+            What::Method(m) => printable(&self.comparison.readable(m)).into_owned(),
             What::Root | What::Folded => "(contexts folded for want of room)".to_owned(),
         };
         if self.by == By::Method {

@@ -3,8 +3,8 @@
 use super::{for_each, top};
 use crate::args::{Histogram, HistogramBy};
 use crate::report::field;
-use crate::report::view::{View, readable, share};
-use crate::style::Style;
+use crate::report::view::{View, share};
+use crate::style::{Style, printable};
 use crate::table::Table;
 use anyhow::Result;
 use cprof_annotate::histogram::Mix;
@@ -12,7 +12,7 @@ use cprof_annotate::histogram::branches::Outcomes;
 use cprof_annotate::lines::{self, Lines};
 use cprof_annotate::method::{Annotation, Outcome, Way};
 use cprof_profile::names::thousands;
-use cprof_profile::tree::Symbol;
+use cprof_profile::tree::{Symbol, twins};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -172,12 +172,13 @@ impl Rows {
         heads.extend(["branches", "taken", what]);
         let mut table = Table::new(&heads);
         let shown = self.shown(args);
-        for Row { key, counts } in shown {
+        let symbols: Vec<Symbol> = shown.iter().map(|row| row.key.symbol()).collect();
+        for (Row { key, counts }, twin) in shown.iter().zip(twins(symbols.iter())) {
             let executions = counts.executions.map_or_else(|| "-".to_owned(), thousands);
             let mut cells = vec![thousands(counts.bytecodes), share(counts.bytecodes, all), executions];
             let mean = counts.bytecodes as f64 / counts.executions.unwrap_or(0).max(1) as f64;
             cells.extend(per.map(|_| format!("{mean:.2}")));
-            cells.extend([thousands(counts.branches), share(counts.taken, counts.branches), key.readable()]);
+            cells.extend([thousands(counts.branches), share(counts.taken, counts.branches), key.readable(twin)]);
             table.row(cells);
         }
         table.print(out, style)?;
@@ -233,14 +234,15 @@ impl Rows {
 }
 
 impl Key {
-    fn readable(&self) -> String {
+    fn symbol(&self) -> Symbol {
+        let [method, descriptor] = [&self.method, &self.descriptor].map(|name| name.clone().unwrap_or_default());
+        Symbol { class: self.class.clone(), method, descriptor, native: false }
+    }
+
+    /// `twin`: as of [`twins`].
+    fn readable(&self, twin: bool) -> String {
         match (&self.method, &self.descriptor, &self.source_file, self.line) {
-            (Some(method), Some(descriptor), ..) => readable(&Symbol {
-                class: self.class.clone(),
-                method: method.clone(),
-                descriptor: descriptor.clone(),
-                native: false,
-            }),
+            (Some(_), Some(_), ..) => printable(&self.symbol().readable(twin)).into_owned(),
             (_, _, _, Some(0)) => format!("{} (no line number)", self.class),
             (_, _, Some(file), Some(line)) => format!("{} {file}:{line}", self.class),
             _ => self.class.clone(),

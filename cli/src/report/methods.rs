@@ -2,7 +2,7 @@
 
 use super::json::{Document, Method};
 use super::processor::{Columns, HEADER, Sums, cpi, ratio};
-use super::view::{View, readable, share};
+use super::view::{View, share};
 use super::{coverage, field};
 use crate::args::Report;
 use crate::date::utc;
@@ -85,7 +85,7 @@ fn table(view: &View, rows: &[MethodRow], out: &mut dyn Write, style: Style) -> 
             let misses = r.processor.entry_misses.saturating_add(r.processor.return_misses);
             cells.extend([ratio(cpi(own, r.own)), thousands(misses)]);
         }
-        cells.extend([thousands(r.calls), thousands(r.exceptional_exits), readable(&view.symbols.list[r.symbol as usize])]);
+        cells.extend([thousands(r.calls), thousands(r.exceptional_exits), view.readable(r.symbol)]);
         table.row(cells);
     }
     table.print(out, style)

@@ -3,7 +3,7 @@
 use super::choice::loose;
 use super::json::Document;
 use super::processor::{Columns, HEADER};
-use super::view::{View, readable, share};
+use super::view::{View, share};
 use super::{coverage, field, methods};
 use crate::args::{Report, Sort};
 use crate::style::Style;
@@ -122,9 +122,9 @@ fn indent(callers: usize) -> String {
 }
 
 fn label(view: &View, lines: &Option<CallLines>, context: &Context) -> String {
-    let mut label = match view.symbol(context) {
-        Some(symbol) => readable(symbol),
-        None => "(contexts folded for want of room)".to_owned(),
+    let mut label = match context.what {
+        What::Method(symbol) => view.readable(symbol),
+        What::Root | What::Folded => "(contexts folded for want of room)".to_owned(),
     };
     match site(view, lines, context) {
         Some((bci, Some(line))) => label.push_str(&format!("  from line {line}, bytecode {bci}")),

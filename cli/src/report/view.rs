@@ -12,7 +12,7 @@ use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::Options;
 use cprof_profile::measure::{Measures, measure};
 use cprof_profile::model::{Nodes, Profile, special};
-use cprof_profile::names::{Pattern, parameters};
+use cprof_profile::names::Pattern;
 use cprof_profile::natives::{NativeCalls, native_calls};
 use cprof_profile::projections::{Totals, totals, totals_of_nodes};
 use cprof_profile::target::{Bytecodes, Model};
@@ -298,6 +298,11 @@ impl View {
         }
     }
 
+    /// A method for people, as a terminal can take it.
+    pub fn readable(&self, symbol: u32) -> String {
+        printable(&self.symbols.readable(symbol)).into_owned()
+    }
+
     /// Rows by method, those that fit the filter, in the order asked for.
     pub fn rows(&self, args: &Report) -> Vec<projections::MethodRow> {
         let mut rows = projections::by_method(&self.tree, &self.symbols);
@@ -328,12 +333,6 @@ impl View {
 /// Whether a method's `Class.method` fits.
 pub fn fits(pattern: &Pattern, symbol: &Symbol) -> bool {
     pattern.matches_method(&symbol.class, &symbol.method, &symbol.descriptor)
-}
-
-/// A method for people: `com.acme.Main.run(int, String[])`.
-pub fn readable(symbol: &Symbol) -> String {
-    let native = if symbol.native { " (native)" } else { "" };
-    printable(&format!("{}.{}{}{native}", symbol.class, symbol.method, parameters(&symbol.descriptor))).into_owned()
 }
 
 /// A share in percent, one digit after the point.

@@ -5,8 +5,8 @@ use crate::diff::Comparison;
 use crate::similar::{Kinds, similar};
 use cprof_profile::metrics::{Metric, Sheet};
 use cprof_profile::model::RunFacts;
-use cprof_profile::names::{Pattern, parameters};
-use cprof_profile::tree::{Symbol, What};
+use cprof_profile::names::Pattern;
+use cprof_profile::tree::What;
 use std::collections::BTreeMap;
 
 /// For every metric of the budgets, as they call it, its position in the sheet's metrics, or why the profile has none.
@@ -258,7 +258,7 @@ impl Checked<'_> {
 
     fn name(&self, what: What) -> String {
         match what {
-            What::Method(m) => readable(&self.sheet.symbols.list[m as usize]),
+            What::Method(m) => self.sheet.symbols.readable(m),
             What::Root | What::Folded => "(contexts folded for want of room)".to_owned(),
         }
     }
@@ -301,7 +301,7 @@ fn changed(
     found.sort_by_key(|&(i, change)| (std::cmp::Reverse(change.unsigned_abs()), i));
     found.truncate(RESPONSIBLE);
     let name = |i: usize| match contexts[i].what {
-        What::Method(m) => readable(comparison.symbol(m)),
+        What::Method(m) => comparison.readable(m),
         What::Root | What::Folded => "(contexts folded for want of room)".to_owned(),
     };
     let up = |i: usize| (contexts[i].parent as usize, name(i));
@@ -319,8 +319,4 @@ fn path(from: usize, up: impl Fn(usize) -> (usize, String)) -> Vec<String> {
     }
     path.reverse();
     path
-}
-
-fn readable(symbol: &Symbol) -> String {
-    format!("{}.{}{}", symbol.class, symbol.method, parameters(&symbol.descriptor))
 }

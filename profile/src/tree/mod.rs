@@ -9,7 +9,7 @@ mod symbols;
 use crate::amounts::Amounts;
 use crate::cycles::Metrics;
 use columns::Contexts;
-pub use symbols::{Symbol, Symbols};
+pub use symbols::{Symbol, Symbols, twins};
 
 /// What a context stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

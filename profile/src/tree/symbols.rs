@@ -1,7 +1,7 @@
 //! Names of methods.
 
 use crate::model::Profile;
-use crate::names::{Pattern, dotted, stable};
+use crate::names::{Pattern, dotted, parameters, result, stable};
 use rustc_hash::FxHashMap;
 
 /// A method as reports name it.
@@ -17,11 +17,31 @@ pub struct Symbol {
     pub native: bool,
 }
 
+impl Symbol {
+    /// A method for people: `com.acme.Main.run(int, String[])`. `twin`: as of [`twins`]; then with its result, `…: Object`.
+    pub fn readable(&self, twin: bool) -> String {
+        let Symbol { class, method, descriptor, native } = self;
+        let result = result(descriptor).filter(|_| twin).map_or_else(String::new, |result| format!(": {result}"));
+        let native = if *native { " (native)" } else { "" };
+        format!("{class}.{method}{}{result}{native}", parameters(descriptor))
+    }
+}
+
+/// For each method, whether another one is read as it is but for the result: as the bridge that a compiler makes where a class
+/// overrides a method with a narrower result (JLS §15.12.4.5).
+pub fn twins<'s>(symbols: impl Iterator<Item = &'s Symbol> + Clone) -> Vec<bool> {
+    let read = |s: &'s Symbol| (&*s.class, &*s.method, s.descriptor.rsplit_once(')').map_or("", |(parameters, _)| parameters));
+    let mut many: FxHashMap<_, u32> = FxHashMap::default();
+    symbols.clone().for_each(|s| *many.entry(read(s)).or_default() += 1);
+    symbols.map(|s| many[&read(s)] > 1).collect()
+}
+
 /// All methods of a profile by name; several of its methods may share one.
 #[derive(Debug, Clone, Default)]
 pub struct Symbols {
     /// Each once.
     pub list: Vec<Symbol>,
+    twins: Vec<bool>,
     pub(super) of_method: Vec<u32>,
     pub(super) of_native: Vec<u32>,
 }
@@ -57,7 +77,14 @@ impl Symbols {
             native: true,
         });
         let of_native = natives.map(&mut number).collect();
-        Symbols { list, of_method, of_native }
+        let twins = twins(list.iter());
+        Symbols { list, twins, of_method, of_native }
+    }
+
+    /// A method for people, by its index in [`Symbols::list`]; two methods are never read as one, but for classes of one name in two
+    /// packages among parameters.
+    pub fn readable(&self, symbol: u32) -> String {
+        self.list[symbol as usize].readable(self.twins[symbol as usize])
     }
 
     /// Index in [`Symbols::list`] of a method of the profile's.
@@ -68,5 +95,28 @@ impl Symbols {
     /// Index in [`Symbols::list`] of a native method of the profile's.
     pub fn of_native(&self, native: u32) -> u32 {
         self.of_native[native as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_and_its_bridge_are_read_apart() {
+        let symbol = |class: &str, descriptor: &str| Symbol {
+            class: class.to_owned(),
+            method: "get".to_owned(),
+            descriptor: descriptor.to_owned(),
+            native: false,
+        };
+        let list = [
+            symbol("A", "(I)Ljava/lang/Object;"),
+            symbol("A", "(I)Ljava/lang/String;"),
+            symbol("A", "(J)Ljava/lang/String;"),
+            symbol("B", "(I)Ljava/lang/String;"),
+        ];
+        let read: Vec<String> = list.iter().zip(twins(list.iter())).map(|(symbol, twin)| symbol.readable(twin)).collect();
+        assert_eq!(read, ["A.get(int): Object", "A.get(int): String", "A.get(long)", "B.get(int)"]);
     }
 }

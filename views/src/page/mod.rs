@@ -192,7 +192,10 @@ impl Page {
         let arranged = forest.arrange();
         let mut parts = Parts::new(facts, out)?;
 
-        let names: Vec<_> = arranged.symbols.iter().map(|s| (&s.class, &s.method, &s.descriptor, u8::from(s.native))).collect();
+        let marks = |(s, &twin): (&Symbol, &bool)| u8::from(s.native) | u8::from(twin) << 1;
+        let marks = arranged.symbols.iter().zip(&arranged.twins).map(marks);
+        let names: Vec<_> =
+            arranged.symbols.iter().zip(marks).map(|(s, marks)| (&s.class, &s.method, &s.descriptor, marks)).collect();
         parts.element("symbols", &serde_json::to_vec(&names)?)?;
         parts.element("tree-symbol", &varints(arranged.symbol.iter().map(|&s| s.into())))?;
         parts.element("tree-step", &varints(steps(&arranged.parent).into_iter()))?;

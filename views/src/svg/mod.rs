@@ -8,7 +8,7 @@ use crate::colour;
 use crate::forest::Arranged;
 use crate::xml::escaped;
 use cprof_profile::amounts::Amounts;
-use cprof_profile::names::{parameters, thousands};
+use cprof_profile::names::thousands;
 use cprof_profile::tree::Symbol;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -134,7 +134,8 @@ fn write_frame(
         colour::of_package(symbol.class.rsplit_once('.').map_or("", |(package, _)| package))
     };
     let label = label(symbol);
-    let mut title = format!("{}\n{} {} ({})", full(symbol), thousands(frame.cost), picture.metric, share(frame.cost, whole));
+    let full = full(symbol, contexts.twins[frame.symbol as usize]);
+    let mut title = format!("{full}\n{} {} ({})", thousands(frame.cost), picture.metric, share(frame.cost, whole));
     if !picture.reverse {
         title.push_str(&format!(", own {}", thousands(frame.own)));
     }
@@ -169,12 +170,8 @@ fn label(symbol: &Symbol) -> String {
 }
 
 /// `com.acme.Main.run(int)`
-fn full(symbol: &Symbol) -> String {
-    if symbol.class.is_empty() {
-        return symbol.method.clone();
-    }
-    let native = if symbol.native { " (native)" } else { "" };
-    format!("{}.{}{}{native}", symbol.class, symbol.method, parameters(&symbol.descriptor))
+fn full(symbol: &Symbol, twin: bool) -> String {
+    if symbol.class.is_empty() { symbol.method.clone() } else { symbol.readable(twin) }
 }
 
 fn cut(label: &str, room: usize) -> Cow<'_, str> {
