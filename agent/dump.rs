@@ -126,14 +126,14 @@ impl Agent {
     /// Where the user wants it, or [elsewhere](options::elsewhere) if that cannot be.
     fn write_anywhere(&self, jni: Jni, wanted: &Path) -> Result<Summary, String> {
         let first = match self.write_profile(jni, wanted) {
-            Ok((summary, _)) => return Ok(summary),
-            Err(error) => error,
+            (Ok(summary), _) => return Ok(summary),
+            (Err(error), _) => error,
         };
         let name = wanted.file_name().map(PathBuf::from).unwrap_or_else(|| PathBuf::from(format!("cprof-{}.cprof", self.pid)));
         for other in options::elsewhere(&name) {
             if other != wanted
                 && !other.exists()
-                && let Ok((summary, _)) = self.write_profile(jni, &other)
+                && let (Ok(summary), _) = self.write_profile(jni, &other)
             {
                 say(&format!("{first}; it was written to {} instead", summary.path.display()));
                 return Ok(summary);
@@ -143,16 +143,18 @@ impl Agent {
     }
 
     /// Writes a profile of what was counted so far. Answers how long threads stood still for it, too.
-    pub fn write_profile(&self, jni: Jni, out: &Path) -> Result<(Summary, Duration), String> {
-        faults::io("profile write").map_err(|e| format!("cannot write {}: {e}", out.display()))?;
-        let (written, still) = self.counted(jni, |capture, log| {
+    pub fn write_profile(&self, jni: Jni, out: &Path) -> (Result<Summary, String>, Duration) {
+        if let Err(error) = faults::io("profile write") {
+            return (Err(format!("cannot write {}: {error}", out.display())), Duration::ZERO);
+        }
+        let written = self.counted(jni, |capture, log| {
             let run = RunFacts {
                 ended_ms: now_ms(),
                 ..facts::run(self.jvmti, &self.options, self.pid, self.since.load(Ordering::SeqCst))
             };
             recording::write(out, capture, log, run).map_err(|e| e.to_string())
-        })?;
-        Ok((written?, still))
+        });
+        written.unwrap_or_else(|error| (Err(error), Duration::ZERO))
     }
 
     /// The bytecodes that calls of a method have executed so far, with everything these called.
@@ -289,6 +291,13 @@ impl Agent {
         let _ = self.contexts.set(jni, thread, Word::Node, self.contexts.origin().wrapping_add(node as u64));
     }
 
+    /// Says why a program does not get what it has asked for, unless that is because it has ended meanwhile.
+    pub fn refuse(&self, what: &str, why: &str) {
+        if !self.jvmti.is_over() {
+            message(&format!("{what}: {why}"));
+        }
+    }
+
     /// Begins a stretch that is left out.
     pub fn pause(&self, jni: Jni) -> Option<()> {
         let begin = |pauses: &Mutex<Stretches>, capture| {
@@ -297,7 +306,7 @@ impl Agent {
             pauses.since.get_or_insert_with(|| Arc::new(capture));
             first
         };
-        let (first, _) = self.capture(jni, begin, |first, _| first).map_err(|e| message(&format!("no pause: {e}"))).ok()?;
+        let (first, _) = self.capture(jni, begin, |first, _| first).map_err(|e| self.refuse("no pause", &e)).ok()?;
         if first {
             self.log.append(&Entry::Unattended(
                 "the program paused counting (cprof.CProf.pause): what ran in pauses is in these numbers",
@@ -314,7 +323,7 @@ impl Agent {
                 pauses.ended.push((since, Arc::new(capture)));
             }
         };
-        self.capture(jni, end, |(), _| ()).map_err(|e| message(&format!("still paused: {e}"))).ok()?;
+        self.capture(jni, end, |(), _| ()).map_err(|e| self.refuse("still paused", &e)).ok()?;
         lock(&self.pauses.0).add_up();
         Some(())
     }

@@ -82,13 +82,8 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_snapshot0(
             return None;
         }
         let out = options::out_path(Path::new(&path), agent.pid, agent.started / 1000);
-        match contained(|| agent.write_profile(jni, &out)) {
-            Ok(_) => Some(JNI_TRUE),
-            Err(error) => {
-                message(&format!("no snapshot: {error}"));
-                None
-            }
-        }
+        contained(|| agent.write_profile(jni, &out).0).map_err(|error| agent.refuse("no snapshot", &error)).ok()?;
+        Some(JNI_TRUE)
     };
     // SAFETY: env is this call's.
     unsafe { asked(env, node, written) }.unwrap_or(false)
@@ -113,7 +108,7 @@ pub unsafe extern "C" fn Java_java_lang_CProfRuntime_bytecodes0(
             message("no bytecodes: the method's name cannot be read");
             return None;
         };
-        agent.bytecodes_of(jni, &method).map_err(|error| message(&format!("no bytecodes: {error}"))).ok()
+        agent.bytecodes_of(jni, &method).map_err(|error| agent.refuse("no bytecodes", &error)).ok()
     };
     // SAFETY: env is this call's.
     unsafe { asked(env, node, counted) }.and_then(|counted| i64::try_from(counted).ok()).unwrap_or(UNREADABLE)

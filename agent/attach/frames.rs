@@ -131,7 +131,6 @@ fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
         longest: Duration::ZERO,
         debugged: !stopped.may_stop,
     };
-    let mut frames = Vec::new();
     let (mut before_entry, mut amid_entry) = (HashSet::new(), HashSet::new());
     for stack in jvmti.stacks(jni, stopped.threads()) {
         match stack {
@@ -139,16 +138,12 @@ fn look(agent: &Agent, jni: Jni, before: &HashSet<MethodId>) -> Remains {
                 let at_entry = |frame: &&FrameInfo| (1..=ENTRY_LENGTH as i64).contains(&frame.location);
                 amid_entry.extend(stack.first().filter(at_entry).map(|frame| frame.method));
                 before_entry.extend(stack.iter().filter(|frame| frame.location == 0).map(|frame| frame.method));
-                frames.extend(stack);
+                remains.all.extend(stack.iter().map(|frame| frame.method));
             }
             Err(error) => remains.runtime |= !error.is_thread_ended(),
         }
     }
-    for frame in frames {
-        let method = frame.method;
-        if !remains.all.insert(method) {
-            continue;
-        }
+    for &method in &remains.all {
         // An error means that nothing is known of it.
         let class = jvmti.declaring_class(method).ok();
         if class.and_then(|class| jvmti.class_name(class)).is_some_and(|name| runtime::is_own(&name)) {

@@ -42,7 +42,7 @@ pub(super) fn leave(agent: Arc<Agent>, jni: Jni, still: Duration, reply: &mut Re
     let mut quiet = switched.is_ok() && all_restored && remains.as_ref().is_ok_and(|remains| !remains.runtime);
     let looked = remains.as_ref().map_or(Duration::ZERO, |remains| remains.longest);
     let restoring = restored.map_or(Duration::ZERO, |restored| restored.longest);
-    reply.put("pause_ms", still.max(restoring).max(looked).as_millis());
+    reply.put_pause(still.max(restoring).max(looked));
     if let Ok(remains) = &remains {
         match contained(|| Ok(agent.classes.entering(&remains.entering))) {
             Ok(entering) => leftovers::keep_entering(entering),

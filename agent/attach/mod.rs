@@ -119,9 +119,10 @@ unsafe fn run(vm: *mut JavaVM, command: Command, reply: &mut Reply) -> Result<()
         }
         Command::Snapshot(out) => {
             faults::pass("snapshot");
-            let (summary, still) = agent()?.write_profile(jni, &out)?;
+            let (summary, still) = agent()?.write_profile(jni, &out);
+            reply.put_pause(still);
+            let summary = summary?;
             written(reply, &summary.path, summary.bytes);
-            reply.put("pause_ms", still.as_millis());
             Ok(())
         }
         Command::Status => {

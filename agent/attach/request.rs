@@ -8,6 +8,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What to do.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,6 +87,11 @@ impl Reply {
         let value = value.to_string().replace('\n', " ");
         self.0.push_str(&format!("{key}: {value}\n"));
         self
+    }
+
+    /// Adds for how long threads stood still at most: never less than they did.
+    pub fn put_pause(&mut self, longest: Duration) {
+        self.put("pause_ms", longest.as_micros().div_ceil(1000));
     }
 
     /// Writes the answer for the current user alone: all of it, or none.

@@ -304,7 +304,7 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
         attached.counts.store(true, Ordering::SeqCst);
         agent.log.append(&Entry::Origin(&facts::origin(jvmti, &agent.options, agent.pid, since).to_json()));
     }
-    reply.put("pause_ms", longest.as_millis());
+    reply.put_pause(longest);
     Ok(())
 }
 
@@ -399,7 +399,7 @@ pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -
         reply.put("notice", notice);
     }
     let path = out.map_or_else(usual, PathBuf::from);
-    let result = contained(|| agent.write_profile(jni, &path));
+    let (result, still) = contained(|| Ok(agent.write_profile(jni, &path))).unwrap_or_else(|error| (Err(error), Duration::ZERO));
     if let Err(error) = &result
         && agent.is_private()
     {
@@ -411,11 +411,9 @@ pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -
         ));
     }
     drop(finished);
-    let mut still = Duration::ZERO;
     let keep = match &result {
-        Ok((summary, stood)) => {
+        Ok(summary) => {
             written(reply, &summary.path, summary.bytes);
-            still = *stood;
             None
         }
         Err(_) => agent.directory.as_ref().map(|directory| directory.path().to_owned()),

@@ -172,7 +172,7 @@ fn block_numbers_begin_anew() {
 
 #[test]
 fn what_points_nowhere_is_ignored() {
-    let options = Options::parse("cache=1k/4+4k/16").unwrap();
+    let options = Options::parse("cache=1k/4+4k/16+lru:4k/16").unwrap();
     let (arena, nodes, _) = arena(&options, &mut Random(3));
     let gate = RwLock::new(());
     let reading = gate.read().unwrap();

@@ -70,7 +70,9 @@ fn full(groups: &str, mounts: &str) -> Option<(PathBuf, u64, u64)> {
             };
             let mut mount = mount.split(' ').skip(3);
             let (root, point) = (mount.next()?, Path::new(mount.next()?));
-            let group = point.join(Path::new(path).strip_prefix(root).ok().filter(|_| counts)?);
+            // What begins with `..` is outside of what can be seen here.
+            let below = Path::new(path).strip_prefix(root).ok().filter(|below| counts && !below.starts_with(".."))?;
+            let group = point.join(below);
             group.ancestors().take_while(|group| group.starts_with(point)).find_map(|group| {
                 let (threads, limit) = (number(group.join("pids.current"))?, number(group.join("pids.max"))?);
                 (threads >= limit).then(|| (group.to_owned(), threads, limit))
@@ -149,6 +151,8 @@ mod tests {
         let inside = mounts.replace(&format!("/ {at}/pids"), &format!("/docker/x {at}/pids"));
         assert_eq!(full("8:pids:/docker/x/a/b\n", &inside), found("pids/a", 9, 9));
         assert_eq!(full("8:pids:/elsewhere/a\n", &inside), None);
+        put("pids", "9\n", "9\n");
+        assert_eq!(full("8:pids:/../a\n", &mounts), None, "another's, not the one that is mounted");
         fs::remove_dir_all(&base).unwrap();
     }
 }

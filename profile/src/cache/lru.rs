@@ -6,8 +6,8 @@ use super::{CacheSpec, CacheStrategy, Lookup, each};
 /// A method of more blocks than the cache has empties it and does not stay.
 ///
 /// Every use is written down behind those before, and none is crossed out: of a method's uses the last is the one that counts, so
-/// that the one to leave is named by the first use that is its method's last. A use is read once when methods leave, or when the
-/// list has grown so long that most of it is of no use any more; a lookup takes constant time on average.
+/// that the one to leave is named by the first use that is its method's last. Uses are read when methods leave, once, or when the list
+/// has grown so long that half of it or more is of no use any more; a lookup takes constant time on average.
 #[derive(Debug)]
 pub struct Lru {
     spec: CacheSpec,
@@ -41,7 +41,7 @@ impl Lru {
 
     /// Writes down that a method was used which is there.
     fn used(&mut self, method: u32) {
-        if self.uses.len() == self.most {
+        if self.uses.len() >= self.most {
             self.read_through();
         }
         self.uses.push(method);
@@ -63,6 +63,12 @@ impl Lru {
         self.uses.truncate(kept);
         self.read = 0;
         self.most = LEAST.max(2 * kept);
+    }
+
+    /// How many uses are written down.
+    #[cfg(test)]
+    pub(super) fn uses(&self) -> usize {
+        self.uses.len()
     }
 
     /// Has the method leave that was used longest ago. Answers false if there is none.
