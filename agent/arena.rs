@@ -4,7 +4,8 @@
 //! a killed JVM leaves it behind. Space is allocated in the file before anything may touch it, so that a full file system is
 //! an error and never a SIGBUS: the rest of the arena then becomes private memory of the JVM.
 
-use crate::{caches, cgroup, faults, message};
+use crate::directory::Lock;
+use crate::{caches, cgroup, faults, lock, message};
 use cprof_instrument::abi::{self, MethodEntry, flags, header, lessees, wanted};
 use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
 use cprof_profile::names::thousands;
@@ -44,6 +45,8 @@ pub struct Arena {
     start: u64,
     /// `None`: anonymous memory.
     file: Option<File>,
+    /// On the file, while this process records.
+    lock: Mutex<Option<Lock>>,
     /// Bytes ready: of the whole from 0 (without the method table), and of the method table.
     ready: Mutex<Ready>,
     /// Code in the JVM may know addresses in it.
@@ -72,7 +75,8 @@ impl Arena {
     ///
     /// # Errors
     /// No room for the reservation or for the first step.
-    pub fn new(file: Option<File>, options: &Options) -> io::Result<Arena> {
+    pub fn new(file: Option<(File, Lock)>, options: &Options) -> io::Result<Arena> {
+        let (file, lock) = file.unzip();
         // What is ready ends there some day, and another mapping may begin.
         let soft_limit = (abi::CHUNKS + options.max_memory.unwrap_or_else(default_memory)).next_multiple_of(abi::CHUNK_ALIGN);
         let logged = simulation(&options.caches) == abi::caches::LOGGED;
@@ -102,6 +106,7 @@ impl Arena {
             reserved,
             start,
             file,
+            lock: Mutex::new(lock),
             ready: Mutex::new(ready),
             exposed: AtomicBool::new(false),
             given_up: Arc::default(),
@@ -153,10 +158,7 @@ impl Arena {
 
     /// The recording has ended, though the memory stays: what is in the file is anybody's to recover.
     pub fn unlock(&self) {
-        if let Some(file) = &self.file {
-            // SAFETY: plain system call on our own file. Should it fail, the file stays this process's.
-            unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) };
-        }
+        *lock(&self.lock) = None;
     }
 
     /// From here on its addresses are given to code in the JVM, and stay taken when the recording has ended.

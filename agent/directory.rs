@@ -5,11 +5,55 @@
 use crate::faults;
 use cprof_profile::file::beyond_standard_streams;
 use cprof_profile::recording::files::{ARENA, CLASS_LOG, DirectoryName, SHARED_MEMORY};
+use std::ffi::c_void;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+/// A lock on a file, held until it is dropped or this process ends, whatever ends it: so `cprof` knows leftovers.
+///
+/// What is locked is a file as it was opened (flock(2)), for as long as anything refers to that: here a page that is mapped from it
+/// and never touched. A process that is forked has neither this page nor a descriptor, and so does not keep the lock of one that
+/// is dead.
+pub struct Lock(NonNull<c_void>);
+
+// SAFETY: nobody reads or writes the page.
+unsafe impl Send for Lock {}
+
+/// Any length takes one.
+const PAGE: usize = 1;
+
+impl Lock {
+    fn of(path: &Path) -> io::Result<Lock> {
+        faults::io("directory flock")?;
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path)?;
+        let file = beyond_standard_streams(file)?;
+        let fd = file.as_raw_fd();
+        // SAFETY: plain system call on our own file.
+        if unsafe { libc::flock(fd, libc::LOCK_EX) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let page = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, libc::PROT_NONE, libc::MAP_SHARED, fd, 0) };
+        if page == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let lock = Lock(NonNull::new(page).ok_or(io::ErrorKind::OutOfMemory)?);
+        // SAFETY: our own mapping. Should it fail, forked processes keep the lock.
+        unsafe { libc::madvise(page, PAGE, libc::MADV_DONTFORK) };
+        Ok(lock)
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, and nobody has its address. Should it fail, the file stays this process's.
+        unsafe { libc::munmap(self.0.as_ptr(), PAGE) };
+    }
+}
 
 /// A run's directory.
 #[derive(Clone)]
@@ -27,16 +71,11 @@ impl Directory {
         Ok(Directory(path))
     }
 
-    /// Makes the arena's file. It is locked until the recording ends or this process, whatever ends it: so `cprof` knows
-    /// leftovers.
-    pub fn arena(&self) -> io::Result<File> {
+    /// Makes the arena's file, locked.
+    pub fn arena(&self) -> io::Result<(File, Lock)> {
         let file = self.file(ARENA)?;
-        faults::io("directory flock")?;
-        // SAFETY: plain system call on our own file.
-        match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } {
-            0 => Ok(file),
-            _ => Err(io::Error::last_os_error()),
-        }
+        let lock = Lock::of(&self.0.join(ARENA))?;
+        Ok((file, lock))
     }
 
     /// Makes the class log's file.

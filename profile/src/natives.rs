@@ -1,14 +1,15 @@
 //! Calls of native methods, derived from how often their call sites were executed.
 //!
 //! A native method has no bytecode to count in. A call site whose statically resolved method is native (JVMS §5.4.3.3) was
-//! executed as often as its block, less the departures before it in the block. Where the receiver's class may select a Java
-//! method instead (`hashCode`), the recorded calls of Java methods of that name and descriptor are taken away. Where these were
-//! not recorded below the caller, such a site tells nothing of the native method, and [`NotTold`] says so. An execution that
-//! failed before the call (null receiver, linkage error) counts as a call.
+//! executed as often as its block, less the departures before it in the block; in code that is counted by blocks, as often as
+//! its block. Where the receiver's class may select a Java method instead (`hashCode`), the recorded calls of Java methods of
+//! that name and descriptor are taken away. Where these were not recorded below the caller, such a site tells nothing of the
+//! native method, and [`NotTold`] says so. An execution that failed before the call (null receiver, linkage error) counts as
+//! a call.
 
 use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
-use crate::model::{NativeSite, Profile, special};
+use crate::model::{Level, NativeSite, Profile, special};
 use crate::names::{few, parameters, stable};
 use crate::recover::Recovery;
 use rustc_hash::FxHashMap;
@@ -124,7 +125,12 @@ pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<Native
         found.clear();
         for site in caller.sites.iter().filter(|site| not_told.is_told(site)) {
             let Some(block) = method.flow.block_at(site.bci) else { continue };
-            let executed = method.executions(block, site.bci, blocks[block], gone);
+            let mut executed = method.executions(block, site.bci, blocks[block], gone);
+            // Where it is not known what left a block in its midst, a native method that Java methods override has those calls that are
+            // certain: of executions that went through.
+            if site.dynamic && method.level == Level::Block {
+                executed = executed.wrapping_sub(left[block]);
+            }
             let at = if with_sites { site.bci + 1 } else { 0 };
             // Call sites are in order.
             let mut here = found.iter_mut().rev().take_while(|f| f.1 == at);

@@ -91,6 +91,21 @@ fn what_java_methods_did_not_take_was_native() {
     assert_eq!(natives(&r.profile(&[])), expected);
 }
 
+/// What left the block is before the calls or behind them.
+#[test]
+fn a_block_that_was_left_has_called_no_overridden_native_method_for_certain() {
+    let mut r = library();
+    let b = r.class(overriding(), false, Level::Precise)[0];
+    let calls = [("A", "hashCode", "()I"), ("A", "getClass", "()Ljava/lang/Class;")];
+    let a = r.class(calling(op::INVOKEVIRTUAL, &calls), false, Level::Block)[0];
+    let tree = r.arena.tree("main", 0, 1);
+    let m = r.arena.node(tree, tree, a, 0, &[10]);
+    r.arena.node(tree, m, b, 0, &[6]);
+    r.arena.departure(tree, m, 0, 4);
+    let get_class = found("java/lang/Object", "getClass", 0, 10);
+    assert_eq!(natives(&r.profile(&[])), [get_class]);
+}
+
 /// As of a string, whose `hashCode` nothing overrides.
 #[test]
 fn a_call_that_can_only_be_of_a_java_method_takes_none_from_the_native_one() {

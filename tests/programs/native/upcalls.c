@@ -1,6 +1,7 @@
 /* The native side of Upcalls.java and Workers.java. */
 #include <jni.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static jint call(JNIEnv *jni, jclass upcalls, const char *name, jint x) {
     jmethodID id = (*jni)->GetStaticMethodID(jni, upcalls, name, "(I)I");
@@ -40,9 +41,15 @@ JNIEXPORT void JNICALL Java_Upcalls_throwNew(JNIEnv *jni, jclass upcalls, jstrin
         (*jni)->ReleaseStringUTFChars(jni, message, text);
 }
 
-/* The native side of Workers.java: what a defect in native code ends in. */
+/* The native side of Workers.java: what a defect in native code ends in, with a process that was forked before and outlives it. */
 JNIEXPORT void JNICALL Java_Workers_abort(JNIEnv *jni, jclass workers) {
     (void)jni;
     (void)workers;
+    if (fork() == 0) {
+        for (int fd = 0; fd < 3; fd++)
+            close(fd);
+        sleep(30);
+        _exit(0);
+    }
     abort();
 }

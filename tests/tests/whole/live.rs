@@ -74,6 +74,7 @@ fn whatever_the_moment_of_kill_9_the_profile_is_whole_and_up_to_date() {
     }
 }
 
+/// Also while a process lives that native code has forked, as Python's `multiprocessing` does where it embeds a JVM.
 #[test]
 fn a_crash_in_native_code_leaves_everything_up_to_it() {
     for bench in run::benches() {
