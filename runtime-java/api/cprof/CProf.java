@@ -20,7 +20,7 @@ public final class CProf {
 
     /**
      * Leaves what all threads execute from here on out of profiles, until {@link #resume}. Pauses do not nest. Both stop all threads
-     * for a moment and note what each has executed, as a snapshot does: some milliseconds, a tenth of a second to a quarter for a
+     * for a moment and note what each has executed, as a snapshot does: some milliseconds, a twentieth of a second to a quarter for a
      * million contexts, and half a second with 20,000 virtual threads.
      */
     public static void pause() {
