@@ -16,9 +16,13 @@ use std::ptr::NonNull;
 /// A lock on a file, held until it is dropped or this process ends, whatever ends it: so `cprof` knows leftovers.
 ///
 /// What is locked is a file as it was opened (flock(2)), for as long as anything refers to that: here a page that is mapped from it
-/// and never touched. A process that is forked has neither this page nor a descriptor, and so does not keep the lock of one that
-/// is dead.
-pub struct Lock(NonNull<c_void>);
+/// and never touched. A process that is forked then has neither this page nor a descriptor, and so does not keep the lock of one
+/// that is dead.
+pub struct Lock {
+    page: NonNull<c_void>,
+    /// Where a page does not refer to the file as it was opened, as on overlayfs, whose pages are another file's.
+    _file: Option<File>,
+}
 
 // SAFETY: nobody reads or writes the page.
 unsafe impl Send for Lock {}
@@ -29,21 +33,27 @@ const PAGE: usize = 1;
 impl Lock {
     fn of(path: &Path) -> io::Result<Lock> {
         faults::io("directory flock")?;
-        let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path)?;
-        let file = beyond_standard_streams(file)?;
-        let fd = file.as_raw_fd();
-        // SAFETY: plain system call on our own file.
-        if unsafe { libc::flock(fd, libc::LOCK_EX) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let locked = |how| {
+            let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path)?;
+            let file = beyond_standard_streams(file)?;
+            // SAFETY: plain system call on our own file.
+            match unsafe { libc::flock(file.as_raw_fd(), how) } {
+                0 => Ok(file),
+                _ => Err(io::Error::last_os_error()),
+            }
+        };
+        let file = locked(libc::LOCK_EX)?;
         // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let page = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, libc::PROT_NONE, libc::MAP_SHARED, fd, 0) };
+        let page = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, libc::PROT_NONE, libc::MAP_SHARED, file.as_raw_fd(), 0) };
         if page == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let lock = Lock(NonNull::new(page).ok_or(io::ErrorKind::OutOfMemory)?);
+        let mut lock = Lock { page: NonNull::new(page).ok_or(io::ErrorKind::OutOfMemory)?, _file: None };
         // SAFETY: our own mapping. Should it fail, forked processes keep the lock.
         unsafe { libc::madvise(page, PAGE, libc::MADV_DONTFORK) };
+        drop(file);
+        // Where the page holds the lock, nobody gets it.
+        lock._file = locked(libc::LOCK_EX | libc::LOCK_NB).ok();
         Ok(lock)
     }
 }
@@ -51,7 +61,7 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         // SAFETY: our own mapping, and nobody has its address. Should it fail, the file stays this process's.
-        unsafe { libc::munmap(self.0.as_ptr(), PAGE) };
+        unsafe { libc::munmap(self.page.as_ptr(), PAGE) };
     }
 }
 

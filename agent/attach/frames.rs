@@ -30,7 +30,7 @@ fn name(agent: &Agent, method: MethodId) -> Option<String> {
 pub struct Before {
     /// The methods of all frames that are older than their class is now, and run their old code until they return.
     pub obsolete: HashSet<MethodId>,
-    /// How many such frames there were.
+    /// How many frames of classes that count now there were.
     pub frames: usize,
     /// Some of their methods.
     pub names: Vec<String>,
@@ -43,23 +43,30 @@ pub struct Before {
 /// Looks at all stacks.
 pub fn before(agent: &Agent, jni: Jni) -> Before {
     let begin = Instant::now();
-    let mut old: HashMap<MethodId, bool> = HashMap::new();
+    // Obsolete ones, and whether their class counts now: those that an earlier recording has left may be of others.
+    let mut old: HashMap<MethodId, Option<bool>> = HashMap::new();
     let (mut frames, mut first) = (0, Vec::new());
     let stopped = Stopped::all(agent.jvmti, jni, agent.jvm.virtual_threads.then_some(Find::All));
     for frame in agent.jvmti.stacks(jni, stopped.threads()).flat_map(Result::unwrap_or_default) {
-        let is_old = *old.entry(frame.method).or_insert_with(|| {
-            let is_old = agent.jvmti.is_obsolete(frame.method);
-            if is_old && first.len() < NAMED {
+        let counts = *old.entry(frame.method).or_insert_with(|| {
+            let counts = agent.jvmti.is_obsolete(frame.method).then(|| {
+                agent.jvmti.declaring_class(frame.method).is_ok_and(|class| {
+                    let counts = agent.classes.is_woven(class);
+                    jni.forget(class);
+                    counts
+                })
+            });
+            if counts == Some(true) && first.len() < NAMED {
                 first.push(frame.method);
             }
-            is_old
+            counts
         });
-        frames += usize::from(is_old);
+        frames += usize::from(counts == Some(true));
     }
     let debugged = !stopped.may_stop;
     drop(stopped);
     let longest = begin.elapsed();
-    let obsolete = old.into_iter().filter_map(|(method, is_old)| is_old.then_some(method)).collect();
+    let obsolete = old.into_iter().filter_map(|(method, counts)| counts.map(|_| method)).collect();
     let mut names: Vec<String> = Vec::new();
     for name in first.into_iter().filter_map(|method| name(agent, method)) {
         // Overloads have one.

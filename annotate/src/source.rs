@@ -113,7 +113,7 @@ impl Sources {
 struct Wanted<'a> {
     /// `java/lang/String.java`
     path: String,
-    /// `String.java`
+    /// `String.java`, or a path
     file: &'a str,
     /// `java.lang`; empty: none.
     package: String,
@@ -128,8 +128,12 @@ impl<'a> Wanted<'a> {
         };
         let package: Vec<&str> = class.split('/').collect();
         let package = &package[..package.len() - 1];
-        let fits = plain(file) && !file.contains(['\\', '\0']) && package.iter().all(|part| plain(part));
-        let path = || package.iter().chain([&file]).copied().collect::<Vec<_>>().join("/");
+        let fits = !file.contains(['\\', '\0']) && file.split('/').chain(package.iter().copied()).all(plain);
+        let path = || match file.contains('/') {
+            // A script's path, as JRuby and Jython have it.
+            true => file.to_owned(),
+            false => package.iter().chain([&file]).copied().collect::<Vec<_>>().join("/"),
+        };
         fits.then(|| Wanted { path: path(), file, package: package.join(".") })
     }
 
@@ -255,6 +259,7 @@ mod tests {
         let path = |class, file| Wanted::new(class, file).map(|wanted| wanted.path);
         assert_eq!(path("java/lang/String$1", "String.java").as_deref(), Some("java/lang/String.java"));
         assert_eq!(path("Main", "Main.kt").as_deref(), Some("Main.kt"));
+        assert_eq!(path("src/a/RUBY", "src/a.rb").as_deref(), Some("src/a.rb"));
         for (class, file) in [
             ("a/B", "../B.java"),
             ("a/B", "/etc/passwd"),

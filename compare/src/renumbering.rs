@@ -5,7 +5,7 @@ use crate::pair::{By, Member, pair};
 use crate::prints::{self, Methods, Print, Twins};
 use cprof_instrument::classfile::ClassFile;
 use cprof_profile::model::Profile;
-use cprof_profile::names::{dotted, parameters, stable};
+use cprof_profile::names::{dotted, parameters, signature, stable};
 use cprof_profile::tree::{Symbol, Symbols};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -226,8 +226,10 @@ impl Renumbering {
             let follows = outer.is_some_and(|(before, after)| old.strip_prefix(before) == new.strip_prefix(after));
             if (by == By::Place || old != new && !follows) && (runs(0, &old) || runs(1, &new)) {
                 if old == new {
-                    old.push_str(&parameters(&before[i].descriptor));
-                    new.push_str(&parameters(&after[j].descriptor));
+                    let (was, is) = (&before[i].descriptor, &after[j].descriptor);
+                    let results_alone = parameters(was) == parameters(is);
+                    old.push_str(&signature(was, results_alone));
+                    new.push_str(&signature(is, results_alone));
                 }
                 self.renumbered.push(Renumbered { before: old, after: new, by });
             }

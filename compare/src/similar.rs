@@ -1,7 +1,7 @@
 //! Names like one that nothing is called.
 
-use cprof_profile::names::{few, parameters};
-use cprof_profile::tree::Symbol;
+use cprof_profile::names::{few, signature};
+use cprof_profile::tree::{Symbol, twins};
 
 /// So many methods of a class are named.
 const OF_CLASS: usize = 15;
@@ -39,8 +39,9 @@ pub fn similar(list: &[Symbol], what: &str, kinds: Kinds) -> String {
     let (class, method) = name.rsplit_once('.').unwrap_or(("", &name));
     let of_class = of(class);
     if of_class.iter().any(|s| s.method == method) {
-        let others = of_class.iter().filter(|s| s.method == method);
-        let others = sorted(&mut others.map(|s| format!("{name}{}", parameters(&s.descriptor))));
+        let others: Vec<&Symbol> = of_class.into_iter().filter(|s| s.method == method).collect();
+        let twins = twins(others.iter().copied());
+        let others = sorted(&mut others.iter().zip(twins).map(|(s, twin)| format!("{name}{}", signature(&s.descriptor, twin))));
         return format!("others of that name ran: {}", few(&others, SUGGESTIONS));
     }
     if !of_class.is_empty() {

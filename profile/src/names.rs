@@ -107,9 +107,11 @@ impl Pattern {
             return false;
         }
         let with = |parameters: &str| self.matches(&format!("{name}{parameters}"));
-        let printed = parameters(descriptor);
-        let returns = || result(descriptor).is_some_and(|result| with(&format!("{printed}: {result}")));
-        with(&descriptor.replace('/', ".")) || with(&printed) || with(&printed.replace(", ", ",")) || returns()
+        let printed = |text: String| with(&text) || with(&text.replace(", ", ",").replace(": ", ":"));
+        let parameters = parameters(descriptor);
+        with(&descriptor.replace('/', "."))
+            || result(descriptor).is_some_and(|result| printed(format!("{parameters}: {result}")))
+            || printed(parameters.into_owned())
     }
 }
 
@@ -201,7 +203,7 @@ pub fn parameters(descriptor: &str) -> Cow<'_, str> {
 }
 
 /// The type of a descriptor's result, named as [`parameters`] are; none of a descriptor that is none.
-pub fn result(descriptor: &str) -> Option<String> {
+fn result(descriptor: &str) -> Option<String> {
     let mut out = String::new();
     match descriptor.rsplit_once(')')?.1 {
         "V" => out.push_str("void"),
@@ -210,28 +212,38 @@ pub fn result(descriptor: &str) -> Option<String> {
     Some(out)
 }
 
+/// A descriptor's [`parameters`], and with its result if that is asked for: `(int): String`.
+pub fn signature(descriptor: &str, with_result: bool) -> String {
+    match result(descriptor).filter(|_| with_result) {
+        Some(result) => format!("{}: {result}", parameters(descriptor)),
+        None => parameters(descriptor).into_owned(),
+    }
+}
+
 /// Appends the name of the type that a descriptor begins with (JVMS §4.3.2); answers what follows it.
 fn push_type<'d>(descriptor: &'d str, out: &mut String) -> Option<&'d str> {
     let element = descriptor.trim_start_matches('[');
     let dimensions = descriptor.len() - element.len();
-    let (name, rest) = match (element.chars().next()?, &element[1..]) {
-        ('B', rest) => ("byte", rest),
-        ('C', rest) => ("char", rest),
-        ('D', rest) => ("double", rest),
-        ('F', rest) => ("float", rest),
-        ('I', rest) => ("int", rest),
-        ('J', rest) => ("long", rest),
-        ('S', rest) => ("short", rest),
-        ('Z', rest) => ("boolean", rest),
-        ('L', rest) => {
-            let (class, rest) = rest.split_once(';')?;
-            (class.rsplit('/').next()?, rest)
+    let mut rest = element.chars();
+    let name = match rest.next()? {
+        'B' => "byte",
+        'C' => "char",
+        'D' => "double",
+        'F' => "float",
+        'I' => "int",
+        'J' => "long",
+        'S' => "short",
+        'Z' => "boolean",
+        'L' => {
+            let (class, behind) = rest.as_str().split_once(';')?;
+            rest = behind.chars();
+            class.rsplit('/').next()?
         }
         _ => return None,
     };
     out.push_str(name);
     (0..dimensions).for_each(|_| out.push_str("[]"));
-    Some(rest)
+    Some(rest.as_str())
 }
 
 /// A name as a shell takes it for one argument of a command, and the command for no option.
@@ -308,7 +320,7 @@ mod tests {
         assert!(!Pattern::new("B.m(J)V").matches_method("B", "m", "(I)V"));
         let printed = |p: &str| Pattern::new(p).matches_method("B", "m", "(I[Ljava/lang/String;)V");
         assert!(printed("B.m(int, String[])") && printed("B.m(int,String[])") && printed("*.m(int*"));
-        assert!(printed("B.m(int, String[]): void") && !printed("B.m(int, String[]): int"));
+        assert!(printed("B.m(int, String[]): void") && printed("B.m(int,String[]):void") && !printed("B.m(int, String[]): int"));
         assert!(!printed("B.m(int)") && !printed("B.m(String[], int)"));
     }
 
@@ -339,7 +351,9 @@ mod tests {
         assert_eq!(parameters("(I[[Ljava/lang/String;J)V"), "(int, String[][], long)");
         assert_eq!(parameters("()V"), "()");
         assert_eq!(parameters("(Lbroken"), "(Lbroken");
-        let results = ["(I)V", "()[Ljava/lang/String;", "()J", "()LA;B", "broken"].map(result);
-        assert_eq!(results, [Some("void".to_owned()), Some("String[]".to_owned()), Some("long".to_owned()), None, None]);
+        assert_eq!(parameters("([é)V"), "([é)V");
+        assert_eq!(parameters("(LÜ;I)V"), "(Ü, int)");
+        let results = ["(I)V", "()[Ljava/lang/String;", "()J", "()LA;B", "()é", "broken"].map(result);
+        assert_eq!(results, [Some("void".to_owned()), Some("String[]".to_owned()), Some("long".to_owned()), None, None, None]);
     }
 }

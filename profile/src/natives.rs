@@ -9,7 +9,7 @@
 
 use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
-use crate::model::{Level, NativeSite, Profile, special};
+use crate::model::{DepartureKind, Level, NativeSite, Profile, special};
 use crate::names::{few, parameters, stable};
 use crate::recover::Recovery;
 use rustc_hash::FxHashMap;
@@ -154,16 +154,20 @@ pub fn native_calls(profile: &Profile, measures: &Measures) -> Result<Vec<Native
 }
 
 /// Recorded calls of Java methods that dynamic native sites of their callers may have selected, by caller's node, native
-/// and site.
+/// and site; where callers are counted by blocks, those that returned.
 fn java_calls(profile: &Profile, measures: &Measures, callers: &[Option<Caller>]) -> FxHashMap<(u32, u32, u32), i64> {
     let nodes = &profile.nodes;
     let mut calls = FxHashMap::default();
+    let mut departures = ByNode::new(&profile.departures);
     for node in 0..nodes.len() {
+        let gone = &profile.departures[departures.of(node)];
         let parent = nodes.parent[node];
         let (method, caller) = (nodes.method[node], nodes.method[parent as usize]);
         if method >= special::FIRST || caller >= special::FIRST {
             continue;
         }
+        // Those that have not returned are among what left a block.
+        let returned = profile.methods[caller as usize].level == Level::Block;
         let Some(caller) = &callers[caller as usize] else { continue };
         let method = &profile.methods[method as usize];
         let at = nodes.site_of(node);
@@ -176,6 +180,11 @@ fn java_calls(profile: &Profile, measures: &Measures, callers: &[Option<Caller>]
         if let Some(site) = site {
             let selected = calls.entry((parent, site.native, at)).or_insert(0i64);
             *selected = selected.wrapping_add(measures.calls.get(node) as i64);
+            if returned {
+                let active = gone.iter().filter(|d| d.kind == DepartureKind::Active).map(|d| d.count);
+                let exits = measures.exceptional_exits.get(node) as i64;
+                *selected = active.fold(*selected, i64::wrapping_sub).wrapping_sub(exits);
+            }
         }
     }
     calls

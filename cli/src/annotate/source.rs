@@ -110,7 +110,7 @@ pub fn print(view: &View, methods: &[Shown<'_>], sources: &mut Sources, out: &mu
         }
     }
     let bare = methods.iter().filter(|m| !has_lines(m));
-    without.extend(bare.map(|m| (m, "its class file names no source lines".to_owned())));
+    without.extend(bare.map(|m| (m, "its class file has no source lines for it".to_owned())));
     for (method, why) in without {
         separate(parts, out)?;
         parts += 1;

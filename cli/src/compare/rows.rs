@@ -3,7 +3,7 @@
 use crate::args::By;
 use crate::report::field;
 use cprof_compare::diff::{Comparison, Fate, Row};
-use cprof_profile::names::parameters;
+use cprof_profile::names::{parameters, signature};
 use cprof_profile::tree::{Symbol, What};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -87,7 +87,8 @@ pub fn header(by: By) -> String {
     format!("{place}fate,class,method,descriptor,native,was,before,after,change,before_total,after_total,change_total")
 }
 
-/// `Class.method` in the first profile, when that is not its name in the second; with its parameters, if these alone differ.
+/// `Class.method` in the first profile, when that is not its name in the second; with its parameters, if these alone differ, and
+/// its result, if that alone does.
 fn was(comparison: &Comparison<'_>, method: u32) -> Option<String> {
     let joined = comparison.methods.list[method as usize];
     let (before, after) = (joined.before?, joined.after?);
@@ -95,7 +96,10 @@ fn was(comparison: &Comparison<'_>, method: u32) -> Option<String> {
     let name = |s: &Symbol| format!("{}.{}", s.class, s.method);
     match (name(before) != name(after), before.descriptor != after.descriptor) {
         (true, _) => Some(name(before)),
-        (false, true) => Some(name(before) + &parameters(&before.descriptor)),
+        (false, true) => {
+            let results_alone = parameters(&before.descriptor) == parameters(&after.descriptor);
+            Some(name(before) + &signature(&before.descriptor, results_alone))
+        }
         (false, false) => None,
     }
 }

@@ -172,13 +172,13 @@ impl Rows {
         heads.extend(["branches", "taken", what]);
         let mut table = Table::new(&heads);
         let shown = self.shown(args);
-        let symbols: Vec<Symbol> = shown.iter().map(|row| row.key.symbol()).collect();
-        for (Row { key, counts }, twin) in shown.iter().zip(twins(symbols.iter())) {
+        let symbols: Vec<Symbol> = self.rows.iter().map(|row| row.key.symbol()).collect();
+        for ((Row { key, counts }, symbol), twin) in shown.iter().zip(&symbols).zip(twins(symbols.iter())) {
             let executions = counts.executions.map_or_else(|| "-".to_owned(), thousands);
             let mut cells = vec![thousands(counts.bytecodes), share(counts.bytecodes, all), executions];
             let mean = counts.bytecodes as f64 / counts.executions.unwrap_or(0).max(1) as f64;
             cells.extend(per.map(|_| format!("{mean:.2}")));
-            cells.extend([thousands(counts.branches), share(counts.taken, counts.branches), key.readable(twin)]);
+            cells.extend([thousands(counts.branches), share(counts.taken, counts.branches), key.readable(symbol, twin)]);
             table.row(cells);
         }
         table.print(out, style)?;
@@ -234,15 +234,16 @@ impl Rows {
 }
 
 impl Key {
+    /// The method that it may be.
     fn symbol(&self) -> Symbol {
         let [method, descriptor] = [&self.method, &self.descriptor].map(|name| name.clone().unwrap_or_default());
         Symbol { class: self.class.clone(), method, descriptor, native: false }
     }
 
-    /// `twin`: as of [`twins`].
-    fn readable(&self, twin: bool) -> String {
+    /// `symbol`: what it is, if it is a method; `twin`: as of [`twins`].
+    fn readable(&self, symbol: &Symbol, twin: bool) -> String {
         match (&self.method, &self.descriptor, &self.source_file, self.line) {
-            (Some(_), Some(_), ..) => printable(&self.symbol().readable(twin)).into_owned(),
+            (Some(_), Some(_), ..) => printable(&symbol.readable(twin)).into_owned(),
             (_, _, _, Some(0)) => format!("{} (no line number)", self.class),
             (_, _, Some(file), Some(line)) => format!("{} {file}:{line}", self.class),
             _ => self.class.clone(),

@@ -492,3 +492,21 @@ impl Graph {
 fn is_own_or_super(class: &ClassFile<'_>, name: &[u8]) -> bool {
     name == class.name() || class.super_name() == Some(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classfile::instructions::Instruction;
+
+    #[test]
+    fn tables_say_of_an_opcode_what_its_instructions_do() {
+        for opcode in 0..COUNT as u8 {
+            let i = Instruction { bci: 0, opcode, bytes: &[opcode; 16] };
+            let moves = MOVES[opcode as usize];
+            assert_eq!(moves == Moves::Local, i.local().is_some(), "{opcode}");
+            assert_eq!(moves == Moves::Jump, i.jump_target().is_some(), "{opcode}");
+            assert_eq!(moves == Moves::Switch, i.switch_targets().next().is_some(), "{opcode}");
+            assert!(NOTED[opcode as usize] || moves == Moves::Nothing && !i.is_unconditional(), "{opcode}");
+        }
+    }
+}

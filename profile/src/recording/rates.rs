@@ -7,11 +7,12 @@ use super::rows::Reading;
 use crate::flow::Flow;
 use crate::measure::Rule;
 use crate::model::Level;
-use crate::names::{parameters, stable};
+use crate::names::{signature, stable};
 use crate::target::Bytecodes;
+use crate::tree::{Symbol, twins};
 use cprof_instrument::Planner;
 use cprof_instrument::abi::{self, kind};
-use cprof_instrument::classfile::{ClassFile, mutf8};
+use cprof_instrument::classfile::{ClassFile, Method, mutf8};
 use rustc_hash::FxHashMap;
 
 /// Knows the methods that ran, and what their counters mean. A method's is found out when it is met first.
@@ -36,7 +37,7 @@ pub struct MethodName {
     pub class: String,
     /// Simple name.
     pub method: String,
-    /// `(int, String[])`
+    /// `(int, String[])`; with its result, `(int): Object`, where its class has another of that name and these.
     pub parameters: String,
 }
 
@@ -130,11 +131,17 @@ fn metered(id: u32, log: &Log<'_>) -> Option<Metered> {
     let method = parsed.methods.get(index as usize)?;
     let code = parsed.code(method).ok()??;
     let rule = Rule::new(&flow, code.bytes, code.at, &Bytecodes).ok()?;
-    let name = MethodName {
+    let symbol = |method: &Method<'_>| Symbol {
         class: stable(entry.name, entry.hidden),
         method: mutf8::decode(method.name).into_owned(),
-        parameters: parameters(&mutf8::decode(method.descriptor)).into_owned(),
+        descriptor: mutf8::decode(method.descriptor).into_owned(),
+        native: false,
     };
+    let of_name: Vec<Symbol> = parsed.methods.iter().filter(|other| other.name == method.name).map(symbol).collect();
+    let here = parsed.methods[..index as usize].iter().filter(|other| other.name == method.name).count();
+    let twin = twins(of_name.iter())[here];
+    let Symbol { class, method, descriptor, .. } = symbol(method);
+    let name = MethodName { class, method, parameters: signature(&descriptor, twin) };
     Some(Metered { name, flow, level, rule })
 }
 

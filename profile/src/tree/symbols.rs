@@ -1,7 +1,7 @@
 //! Names of methods.
 
 use crate::model::Profile;
-use crate::names::{Pattern, dotted, parameters, result, stable};
+use crate::names::{Pattern, dotted, signature, stable};
 use rustc_hash::FxHashMap;
 
 /// A method as reports name it.
@@ -21,16 +21,16 @@ impl Symbol {
     /// A method for people: `com.acme.Main.run(int, String[])`. `twin`: as of [`twins`]; then with its result, `…: Object`.
     pub fn readable(&self, twin: bool) -> String {
         let Symbol { class, method, descriptor, native } = self;
-        let result = result(descriptor).filter(|_| twin).map_or_else(String::new, |result| format!(": {result}"));
         let native = if *native { " (native)" } else { "" };
-        format!("{class}.{method}{}{result}{native}", parameters(descriptor))
+        format!("{class}.{method}{}{native}", signature(descriptor, twin))
     }
 }
 
 /// For each method, whether another one is read as it is but for the result: as the bridge that a compiler makes where a class
 /// overrides a method with a narrower result (JLS §15.12.4.5).
 pub fn twins<'s>(symbols: impl Iterator<Item = &'s Symbol> + Clone) -> Vec<bool> {
-    let read = |s: &'s Symbol| (&*s.class, &*s.method, s.descriptor.rsplit_once(')').map_or("", |(parameters, _)| parameters));
+    let parameters = |s: &'s Symbol| s.descriptor.rsplit_once(')').map_or(&*s.descriptor, |(parameters, _)| parameters);
+    let read = |s: &'s Symbol| (&*s.class, &*s.method, parameters(s), s.native);
     let mut many: FxHashMap<_, u32> = FxHashMap::default();
     symbols.clone().for_each(|s| *many.entry(read(s)).or_default() += 1);
     symbols.map(|s| many[&read(s)] > 1).collect()
@@ -81,8 +81,8 @@ impl Symbols {
         Symbols { list, twins, of_method, of_native }
     }
 
-    /// A method for people, by its index in [`Symbols::list`]; two methods are never read as one, but for classes of one name in two
-    /// packages among parameters.
+    /// A method for people, by its index in [`Symbols::list`]; two are read as one only where the types of their parameters or results
+    /// have one name, in two packages.
     pub fn readable(&self, symbol: u32) -> String {
         self.list[symbol as usize].readable(self.twins[symbol as usize])
     }
