@@ -40,6 +40,15 @@ pub struct Before {
     pub debugged: bool,
 }
 
+/// Whether a method's class counts.
+fn counts(agent: &Agent, jni: Jni, method: MethodId) -> bool {
+    agent.jvmti.declaring_class(method).is_ok_and(|class| {
+        let counts = agent.classes.is_woven(class);
+        jni.forget(class);
+        counts
+    })
+}
+
 /// Looks at all stacks.
 pub fn before(agent: &Agent, jni: Jni) -> Before {
     let begin = Instant::now();
@@ -49,13 +58,7 @@ pub fn before(agent: &Agent, jni: Jni) -> Before {
     let stopped = Stopped::all(agent.jvmti, jni, agent.jvm.virtual_threads.then_some(Find::All));
     for frame in agent.jvmti.stacks(jni, stopped.threads()).flat_map(Result::unwrap_or_default) {
         let counts = *old.entry(frame.method).or_insert_with(|| {
-            let counts = agent.jvmti.is_obsolete(frame.method).then(|| {
-                agent.jvmti.declaring_class(frame.method).is_ok_and(|class| {
-                    let counts = agent.classes.is_woven(class);
-                    jni.forget(class);
-                    counts
-                })
-            });
+            let counts = agent.jvmti.is_obsolete(frame.method).then(|| counts(agent, jni, frame.method));
             if counts == Some(true) && first.len() < NAMED {
                 first.push(frame.method);
             }

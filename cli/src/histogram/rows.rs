@@ -4,7 +4,7 @@ use super::{for_each, top};
 use crate::args::{Histogram, HistogramBy};
 use crate::report::field;
 use crate::report::view::{View, share};
-use crate::style::{Style, printable};
+use crate::style::Style;
 use crate::table::Table;
 use anyhow::Result;
 use cprof_annotate::histogram::Mix;
@@ -12,7 +12,7 @@ use cprof_annotate::histogram::branches::Outcomes;
 use cprof_annotate::lines::{self, Lines};
 use cprof_annotate::method::{Annotation, Outcome, Way};
 use cprof_profile::names::thousands;
-use cprof_profile::tree::{Symbol, twins};
+use cprof_profile::tree::Symbol;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -30,6 +30,9 @@ struct Key {
     /// 0: bytecodes without a line number, which are of no line in JSON.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "line_or_null")]
     line: Option<u16>,
+    /// Of a method, which the names above are: index in the view's symbols.
+    #[serde(skip)]
+    symbol: Option<u32>,
 }
 
 fn line_or_null<S: Serializer>(line: &Option<u16>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -75,7 +78,8 @@ pub fn collect(view: &View, by: HistogramBy) -> Result<Rows> {
     let mut rows: BTreeMap<Key, Counts> = BTreeMap::new();
     let mut lines: BTreeMap<(String, String), (Lines, Counts)> = BTreeMap::new();
     for_each(view, |annotation| {
-        let symbol = &view.symbols.list[view.symbols.of_method(annotation.method) as usize];
+        let number = view.symbols.of_method(annotation.method);
+        let symbol = &view.symbols.list[number as usize];
         if by == HistogramBy::Line {
             let class = &view.profile.classes[view.profile.methods[annotation.method as usize].class as usize];
             let of_class = lines.entry((symbol.class.clone(), class.source_file.clone())).or_default();
@@ -87,7 +91,7 @@ pub fn collect(view: &View, by: HistogramBy) -> Result<Rows> {
         let mut mix = Mix::default();
         mix.add(&annotation);
         let branches = mix.branches.all();
-        let counts = rows.entry(key(symbol, by)).or_default();
+        let counts = rows.entry(key(symbol, number, by)).or_default();
         counts.add(mix.bytecodes, Some(mix.blocks()), &branches);
     })?;
     for ((class, source_file), (lines, without)) in lines {
@@ -127,11 +131,12 @@ fn without_line(annotation: &Annotation) -> u64 {
     annotation.bytecodes.saturating_sub(at_lines)
 }
 
-fn key(symbol: &Symbol, by: HistogramBy) -> Key {
+fn key(symbol: &Symbol, number: u32, by: HistogramBy) -> Key {
     let mut key = Key { class: symbol.class.clone(), ..Key::default() };
     if by == HistogramBy::Method {
         key.method = Some(symbol.method.clone());
         key.descriptor = Some(symbol.descriptor.clone());
+        key.symbol = Some(number);
     }
     key
 }
@@ -172,13 +177,12 @@ impl Rows {
         heads.extend(["branches", "taken", what]);
         let mut table = Table::new(&heads);
         let shown = self.shown(args);
-        let symbols: Vec<Symbol> = self.rows.iter().map(|row| row.key.symbol()).collect();
-        for ((Row { key, counts }, symbol), twin) in shown.iter().zip(&symbols).zip(twins(symbols.iter())) {
+        for Row { key, counts } in shown {
             let executions = counts.executions.map_or_else(|| "-".to_owned(), thousands);
             let mut cells = vec![thousands(counts.bytecodes), share(counts.bytecodes, all), executions];
             let mean = counts.bytecodes as f64 / counts.executions.unwrap_or(0).max(1) as f64;
             cells.extend(per.map(|_| format!("{mean:.2}")));
-            cells.extend([thousands(counts.branches), share(counts.taken, counts.branches), key.readable(symbol, twin)]);
+            cells.extend([thousands(counts.branches), share(counts.taken, counts.branches), key.readable(view)]);
             table.row(cells);
         }
         table.print(out, style)?;
@@ -234,18 +238,11 @@ impl Rows {
 }
 
 impl Key {
-    /// The method that it may be.
-    fn symbol(&self) -> Symbol {
-        let [method, descriptor] = [&self.method, &self.descriptor].map(|name| name.clone().unwrap_or_default());
-        Symbol { class: self.class.clone(), method, descriptor, native: false }
-    }
-
-    /// `symbol`: what it is, if it is a method; `twin`: as of [`twins`].
-    fn readable(&self, symbol: &Symbol, twin: bool) -> String {
-        match (&self.method, &self.descriptor, &self.source_file, self.line) {
-            (Some(_), Some(_), ..) => printable(&symbol.readable(twin)).into_owned(),
-            (_, _, _, Some(0)) => format!("{} (no line number)", self.class),
-            (_, _, Some(file), Some(line)) => format!("{} {file}:{line}", self.class),
+    fn readable(&self, view: &View) -> String {
+        match (self.symbol, &self.source_file, self.line) {
+            (Some(symbol), ..) => view.readable(symbol),
+            (_, _, Some(0)) => format!("{} (no line number)", self.class),
+            (_, Some(file), Some(line)) => format!("{} {file}:{line}", self.class),
             _ => self.class.clone(),
         }
     }

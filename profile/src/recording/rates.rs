@@ -9,7 +9,6 @@ use crate::measure::Rule;
 use crate::model::Level;
 use crate::names::{signature, stable};
 use crate::target::Bytecodes;
-use crate::tree::{Symbol, twins};
 use cprof_instrument::Planner;
 use cprof_instrument::abi::{self, kind};
 use cprof_instrument::classfile::{ClassFile, Method, mutf8};
@@ -122,6 +121,11 @@ impl Meter {
     }
 }
 
+/// What two methods have in common that differ in their results alone.
+fn but_result<'a>(method: &Method<'a>) -> (&'a [u8], Option<&'a [u8]>) {
+    (method.name, method.descriptor.split(|&b| b == b')').next())
+}
+
 fn metered(id: u32, log: &Log<'_>) -> Option<Metered> {
     let (class, method) = log.method(id)?;
     let entry = &log.classes[class];
@@ -131,17 +135,12 @@ fn metered(id: u32, log: &Log<'_>) -> Option<Metered> {
     let method = parsed.methods.get(index as usize)?;
     let code = parsed.code(method).ok()??;
     let rule = Rule::new(&flow, code.bytes, code.at, &Bytecodes).ok()?;
-    let symbol = |method: &Method<'_>| Symbol {
+    let alike = parsed.methods.iter().filter(|other| but_result(other) == but_result(method)).count();
+    let name = MethodName {
         class: stable(entry.name, entry.hidden),
         method: mutf8::decode(method.name).into_owned(),
-        descriptor: mutf8::decode(method.descriptor).into_owned(),
-        native: false,
+        parameters: signature(&mutf8::decode(method.descriptor), alike > 1),
     };
-    let of_name: Vec<Symbol> = parsed.methods.iter().filter(|other| other.name == method.name).map(symbol).collect();
-    let here = parsed.methods[..index as usize].iter().filter(|other| other.name == method.name).count();
-    let twin = twins(of_name.iter())[here];
-    let Symbol { class, method, descriptor, .. } = symbol(method);
-    let name = MethodName { class, method, parameters: signature(&descriptor, twin) };
     Some(Metered { name, flow, level, rule })
 }
 
