@@ -101,8 +101,8 @@ impl<'a> Frames<'a> {
         loop {
             let Some(&thread) = stopped.threads().get(next) else {
                 // A thread that ran on may have started another.
-                let current = self.agent.jvmti.current_thread().unwrap_or(std::ptr::null_mut());
-                patience.ran_on = patience.ran_on && stopped.platform(jni, current);
+                let current = self.agent.jvmti.current_thread();
+                patience.ran_on = patience.ran_on && current.is_ok_and(|current| stopped.platform(jni, current));
                 if patience.ran_on {
                     continue;
                 }

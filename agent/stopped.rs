@@ -76,7 +76,8 @@ impl Stopped {
             listed: true,
             _alone: alone,
         };
-        let current = current.unwrap_or(std::ptr::null_mut());
+        // Who does not know himself would stop himself, too.
+        let Ok(current) = current else { return stopped };
         if virtuals.is_some() && may_stop {
             let except = if is_virtual(jvmti, jni, current) { vec![current] } else { Vec::new() };
             match jvmti.suspend_virtual(&except) {

@@ -110,6 +110,9 @@ unsafe fn run(vm: *mut JavaVM, command: Command, reply: &mut Reply) -> Result<()
     let agent = || Agent::get().ok_or("cprof is not attached to this JVM; attach it first");
     jni.in_frame(|| match command {
         Command::Attach(text) => session::begin(vm, jni, &text, reply),
+        Command::Detach { started_ms: Some(_), .. } if Agent::get().is_none() => {
+            Err("cprof was detached from this JVM meanwhile; what was counted is in the file that was named then".to_owned())
+        }
         Command::Detach { out, started_ms } => {
             let agent = agent()?;
             if started_ms.is_some_and(|started| started != agent.started) {

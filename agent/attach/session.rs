@@ -16,7 +16,7 @@ use crate::policy::{Came, Policy};
 use crate::turn::Turn;
 use crate::{Agent, contained, facts, faults, feature, hooks, memory, message, recording, refusals, runtime};
 use cprof_profile::model::now_ms;
-use cprof_profile::names::dotted;
+use cprof_profile::names::{counted, dotted};
 use cprof_profile::options::{self, Options};
 use cprof_profile::recording::Log;
 use cprof_profile::recording::log::Entry;
@@ -283,8 +283,8 @@ fn weave(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<(), String> {
                 false => "nor what they call, until one of the roots is called anew",
             };
             agent.log.append(&Entry::Warning(&format!(
-                "{} frames were active when cprof came: they are not counted, {below}; among them {}",
-                before.frames,
+                "{} active when cprof came: not counted, {below}; among them {}",
+                counted(before.frames as u64, "frame was", "frames were"),
                 before.names.join(", ")
             )));
         }
@@ -373,9 +373,7 @@ fn describe_coverage(agent: &Agent, reply: &mut Reply) -> Result<(), String> {
     let records = agent.log.records();
     let left_out: usize = Log::read(&records).classes.iter().map(|class| class.skipped.len()).sum();
     reply.put("methods_not_covered", left_out);
-    for (name, reason) in agent.classes.gaps() {
-        reply.put("not_covered", format!("{name}: {reason}"));
-    }
+    reply.put("classes_not_covered", agent.classes.gaps().len());
     reply.put("started_ms", agent.started);
     if let Some(directory) = &agent.directory {
         reply.put("recording", directory.path().display());

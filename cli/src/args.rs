@@ -16,6 +16,7 @@ pub use views::{Flamegraph, Html};
 
 use crate::usage::Usage;
 use anyhow::{Result, bail};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::Options;
@@ -205,7 +206,7 @@ pub struct Report {
     #[arg(long, conflicts_with = "tree")]
     pub threads: bool,
     /// List what was not covered, with the reasons
-    #[arg(long, conflicts_with_all = ["tree", "threads", "root", "thread"])]
+    #[arg(long, conflicts_with_all = ["tree", "threads", "root", "thread", "target", "cache", "set", "no_upcalls", "no_exceptions"])]
     pub coverage: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -214,7 +215,7 @@ pub struct Report {
     #[command(flatten)]
     pub part: Part,
     /// Only methods whose Class.method fits; in a tree, with their callers
-    #[arg(long, value_name = "PATTERN", conflicts_with_all = ["threads", "coverage"])]
+    #[arg(long, value_name = "PATTERN", value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = ["threads", "coverage"])]
     pub filter: Option<String>,
     /// What to order by [default: cost; contexts as csv and json: name]
     #[arg(long, value_name = "KEY", value_enum, conflicts_with = "coverage")]
@@ -223,10 +224,11 @@ pub struct Report {
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "coverage")]
     pub top: Option<usize>,
     /// Hide contexts of the tree below so many percent of the total [default: 1; csv and json: 0]
-    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true, requires = "tree")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true, requires = "tree",
+        conflicts_with_all = ["threads", "coverage"])]
     pub min_share: Option<f64>,
     /// Hide contexts of the tree deeper than so many calls
-    #[arg(long, value_name = "N", requires = "tree")]
+    #[arg(long, value_name = "N", requires = "tree", conflicts_with_all = ["threads", "coverage"])]
     pub max_depth: Option<usize>,
     /// On which processor
     #[command(flatten)]
@@ -239,10 +241,10 @@ pub struct Part {
     /// The profile
     pub file: PathBuf,
     /// Only contexts at and below this method (* allowed)
-    #[arg(long, value_name = "CLASS.METHOD")]
+    #[arg(long, value_name = "CLASS.METHOD", value_parser = NonEmptyStringValueParser::new())]
     pub root: Option<String>,
     /// Only threads whose name fits
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", value_parser = NonEmptyStringValueParser::new())]
     pub thread: Option<String>,
 }
 
@@ -443,7 +445,7 @@ pub enum Format {
 /// Orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Sort {
-    /// Cycles with --target, else bytecodes: of the method itself, in a tree of the context with everything it called
+    /// Cycles where the report is of a processor, else bytecodes: of the method itself, in a tree of the context with everything it called
     #[default]
     Cost,
     /// The same with those of everything it called

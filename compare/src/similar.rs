@@ -9,6 +9,9 @@ const OF_CLASS: usize = 15;
 /// So many other names are.
 const SUGGESTIONS: usize = 5;
 
+/// Names are cut there: they may have 65,535 characters.
+const LONGEST: usize = 200;
+
 /// Names less alike than this (Jaro-Winkler, 0 to 1) are no help.
 const ALIKE: f64 = 0.8;
 
@@ -25,7 +28,7 @@ pub enum Kinds {
 pub fn similar(list: &[Symbol], what: &str, kinds: Kinds) -> String {
     let name = what.split('(').next().unwrap_or_default().replace('/', ".");
     let sorted = |names: &mut dyn Iterator<Item = String>| {
-        let mut names: Vec<String> = names.collect();
+        let mut names: Vec<String> = names.map(cut).collect();
         names.sort();
         names.dedup();
         names
@@ -65,6 +68,13 @@ pub fn similar(list: &[Symbol], what: &str, kinds: Kinds) -> String {
     format!("similar names: {}", few(&names, SUGGESTIONS))
 }
 
+fn cut(name: String) -> String {
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +109,8 @@ mod tests {
         assert_eq!(meant("Inner.run"), "similar names: com.acme.Main$Inner.run");
         assert_eq!(meant("encode"), "similar names: com.acme.Codec.encode");
         assert_eq!(meant("org.Other.encoed"), "similar names: com.acme.Codec.encode, com.acme.Codec.decode");
+        let long = [symbol("A", &"n".repeat(65_535), "()V")];
+        assert_eq!(similar(&long, "A.n", Kinds::Both), format!("methods of that class that ran: {}…", "n".repeat(200)));
         assert!(meant("zzz").starts_with("give classes with their packages"));
         assert!(meant("com.acme.Codex").starts_with("give classes with their packages"));
         assert_eq!(similar(&list, "com.acme.Codex", Kinds::Both), "similar names: com.acme.Codec");

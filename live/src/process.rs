@@ -32,9 +32,18 @@ pub(crate) fn read(file: &str) -> io::Result<String> {
 
 /// Whether a process has ended and only waits for its parent to hear of it. (The first thread alone may have ended, too.)
 fn is_over(stat: &str, status: &str) -> bool {
-    let state = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().next());
     let last = status.lines().any(|line| line.split_whitespace().eq(["Threads:", "1"]));
-    matches!(state, Some("Z" | "X")) && last
+    matches!(state(stat), Some("Z" | "X")) && last
+}
+
+/// Whether a process is stopped, by a signal or by a debugger of it.
+fn is_stopped(stat: &str) -> bool {
+    matches!(state(stat), Some("T" | "t"))
+}
+
+/// What a process does, as a letter (proc_pid_stat(5)).
+fn state(stat: &str) -> Option<&str> {
+    stat.rsplit_once(')')?.1.split_whitespace().next()
 }
 
 /// The process that a thread is of; a process is its own first thread.
@@ -83,6 +92,11 @@ impl Process {
     /// Whether it is still the same process.
     pub fn is_alive(&self) -> bool {
         Process::find(self.pid).is_ok_and(|now| now.start == self.start)
+    }
+
+    /// Whether it is stopped, by a signal or by a debugger of it: it does nothing, but others connect to it all the same.
+    pub fn is_stopped(&self) -> bool {
+        read(&format!("/proc/{}/stat", self.pid)).is_ok_and(|stat| is_stopped(&stat))
     }
 
     /// When it began, in milliseconds since 1970, to a second or so; `None` when that cannot be found out.

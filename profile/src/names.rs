@@ -135,6 +135,22 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
+/// A change in percent of what was before: `+1.50%`. What changed is not shown as 0.
+pub fn relative(before: u64, after: u64) -> String {
+    match (before, after) {
+        (before, after) if before == after => "0%".to_owned(),
+        (0, _) => "from 0".to_owned(),
+        (before, after) => {
+            let percent = (after as f64 - before as f64) * 100.0 / before as f64;
+            if percent.abs() < 0.01 {
+                format!("{}0.01%", if after < before { "> -" } else { "< +" })
+            } else {
+                format!("{percent:+.2}%")
+            }
+        }
+    }
+}
+
 /// A size in bytes for people: `13 KB`, `2.5 MB`.
 pub fn size(bytes: u64) -> String {
     const MB: f64 = (1 << 20) as f64;
@@ -355,5 +371,15 @@ mod tests {
         assert_eq!(parameters("(LÜ;I)V"), "(Ü, int)");
         let results = ["(I)V", "()[Ljava/lang/String;", "()J", "()LA;B", "()é", "broken"].map(result);
         assert_eq!(results, [Some("void".to_owned()), Some("String[]".to_owned()), Some("long".to_owned()), None, None, None]);
+    }
+
+    #[test]
+    fn changes_in_percent() {
+        assert_eq!(relative(200, 203), "+1.50%");
+        assert_eq!(relative(200, 100), "-50.00%");
+        assert_eq!(relative(1_000_000, 1_000_001), "< +0.01%");
+        assert_eq!(relative(1_000_000, 999_999), "> -0.01%");
+        assert_eq!(relative(u64::MAX, u64::MAX - 1), "> -0.01%");
+        assert_eq!((relative(0, 0), relative(0, 1)), ("0%".to_owned(), "from 0".to_owned()));
     }
 }

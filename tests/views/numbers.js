@@ -106,7 +106,7 @@ test('what was folded is no method and no context', 'threads.html', async () => 
   const total = columns[1];
   assert.equal(matchShare({ model, total, there }, matching(model, 'folded')).methods, 0);
   assert.deepEqual(matchShare({ model, total, there }, matching(model, 'r*')), { methods: 1, contexts: 1, cost: 0, gone: 0 });
-  const before = { compares: true, totalBefore: total.map(() => 7) };
+  const before = { compares: true, thereBefore: [0, 0, 1, 1] };
   assert.equal(matchShare({ model, total, there: there.map(() => 0), ...before }, matching(model, 'r*')).gone, 1);
 });
 
@@ -116,7 +116,7 @@ test('shares and changes are those of the command line', 'threads.html', async (
   assert.deepEqual([[1, 400], [3, 400], [49, 400], [51, 400], [1, 3], [1, 0]].map(([part, whole]) => share(part, whole)),
     ['0.2%', '0.8%', '12.2%', '12.8%', '33.3%', '-']);
   assert.deepEqual([[800, 801], [800, 803], [200, 100], [3, 3], [0, 1], [1, 0]].map(([before, after]) => change(before, after)),
-    ['+0.12%', '+0.38%', '−50.00%', '±0.0%', 'new', 'gone']);
+    ['+0.12%', '+0.38%', '−50.00%', '0%', 'from 0', '−100.00%']);
   assert.deepEqual([change(1e6, 1e6 + 1), change(1e6, 1e6 - 1)], ['< +0.01%', '> −0.01%']);
 });
 

@@ -32,11 +32,10 @@ function share(part, whole) {
   return whole === 0 ? '-' : `${fixed(part * 100 / whole, 1)}%`;
 }
 
-/** How much more or less, in percent of before, as the command line shows it. */
+/** How much more or less, in percent of before, as the command line shows it but for its minus. */
 function change(before, after) {
-  if (before === after) return '±0.0%';
-  if (before === 0) return 'new';
-  if (after === 0) return 'gone';
+  if (before === after) return '0%';
+  if (before === 0) return 'from 0';
   const percent = (after - before) * 100 / before;
   // What changed is not shown as 0.
   if (Math.abs(percent) < 0.01) return percent > 0 ? '< +0.01%' : '> −0.01%';

@@ -168,8 +168,8 @@ class Page {
     let born = 0;
     let gone = 0;
     for (let i = 1; i < model.count; i += 1) {
-      if (view.totalBefore[i] === 0) born += view.own[i];
-      if (view.total[i] === 0) gone += view.ownBefore[i];
+      if (view.thereBefore[i] === 0) born += view.own[i];
+      if (view.there[i] === 0) gone += view.ownBefore[i];
     }
     total('in new contexts', born, view.metric.unit);
     total('in contexts now gone', gone, view.metric.unit);

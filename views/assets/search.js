@@ -39,7 +39,7 @@ function matchShare(view, found) {
   if (view.compares) {
     const gone = new Set();
     for (let i = 1; i < model.count; i += 1) {
-      if (found[model.symbol[i]] === 1 && seen[model.symbol[i]] === 0 && view.totalBefore[i] > 0) gone.add(model.symbol[i]);
+      if (found[model.symbol[i]] === 1 && seen[model.symbol[i]] === 0 && view.thereBefore[i] === 1) gone.add(model.symbol[i]);
     }
     result.gone = gone.size;
   }

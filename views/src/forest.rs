@@ -184,6 +184,12 @@ impl Arranged {
         column
     }
 
+    /// What those contexts cost in which another profile has `counted` nothing, nor below them.
+    pub fn apart(&self, own: &Amounts, counted: &Amounts) -> u64 {
+        let counted = self.totals(counted);
+        own.iter().zip(counted.iter()).filter(|(_, counted)| *counted == 0).fold(0u64, |sum, (own, _)| sum.saturating_add(own))
+    }
+
     /// With the contexts below.
     pub fn totals(&self, own: &Amounts) -> Amounts {
         with_callees(own.clone(), |i| self.parent[i])

@@ -50,6 +50,18 @@ fn expected(rows: &[(u32, &str, u64, u64, u64)]) -> Vec<(u32, String, u64, u64, 
 }
 
 #[test]
+fn contexts_are_apart_where_nothing_is_counted_in_or_below_them() {
+    let (arranged, own) = demo();
+    let nothing = Amounts::zeros(arranged.len());
+    assert_eq!((arranged.apart(&own, &own), arranged.apart(&own, &nothing)), (0, own.sum()));
+    // In a callee of main alone: 19 of work below it, and 4 of main's own.
+    let work = (0..arranged.len()).find(|&i| own.iter().nth(i) == Some(19)).unwrap();
+    let mut counted = nothing;
+    counted.set(work, 1);
+    assert_eq!(arranged.apart(&own, &counted), own.sum() - 19 - 4);
+}
+
+#[test]
 fn callees_stand_below_their_callers() {
     let (arranged, own) = demo();
     let costs = Costs { after: &own, before: None };
@@ -102,7 +114,7 @@ fn callers_of_deep_recursion_are_drawn_as_far_as_can_be_looked_at() {
     let last = *frames.list.last().unwrap();
     assert_eq!((last.depth, last.cost, last.own), (svg::LEVELS + 1, 2 * (DEEP - levels), 2));
     assert_eq!((frames.hidden, frames.further_cost), (0, last.cost - last.own));
-    let picture = Picture { title: "deep", about: "", metric: "bytecodes", reverse: true, min_width: 0.5 };
+    let picture = Picture { title: "deep", about: "", metric: "bytecodes", reverse: true, min_width: 0.5, apart: None };
     let mut out = Vec::new();
     svg::write(&picture, &arranged, Costs { after: &own, before: None }, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
@@ -126,7 +138,7 @@ fn a_picture_of_nothing_and_of_hostile_names() {
     forest.add(&symbols, &tree);
     let arranged = forest.arrange();
     let title = "]]></svg><script>\u{1}&\"";
-    let picture = Picture { title, about: "empty.cprof", metric: "bytecodes", reverse: false, min_width: 0.5 };
+    let picture = Picture { title, about: "empty.cprof", metric: "bytecodes", reverse: false, min_width: 0.5, apart: None };
     let mut out = Vec::new();
     svg::write(&picture, &arranged, Costs { after: &[0].into_iter().collect(), before: None }, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();

@@ -24,7 +24,7 @@ pub fn choose(view: &View, what: &str) -> Result<Vec<bool>> {
             }
             bail!("{} was not covered: {}", gap.name(), gap.reason);
         }
-        bail!("{} has no class or method {what}; {}", view.file, printable(&similar(list, what, Kinds::Both)));
+        bail!("{} has no class or method {}; {}", view.file, printable(what), printable(&similar(list, what, Kinds::Both)));
     }
     if named.iter().all(|s| s.native) {
         bail!(

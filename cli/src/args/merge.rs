@@ -19,7 +19,7 @@ pub struct Merge {
     /// The profiles
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The profile to write
+    /// The profile to write; - is standard output
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     pub out: PathBuf,
     /// No line about what was written

@@ -1,14 +1,14 @@
 //! `cprof diff`.
 
 use super::rows::{Line, header};
-use super::{Loaded, notes, relative, signed};
+use super::{Loaded, notes, signed};
 use crate::args::{By, Diff, Format};
 use crate::output;
 use crate::style::{Style, printable};
 use crate::table::Table;
 use anyhow::{Context, Result};
 use cprof_compare::diff::{Comparison, Fate, Fates, Pair, Row, rank};
-use cprof_profile::names::thousands;
+use cprof_profile::names::{relative, thousands};
 use cprof_profile::tree::What;
 use serde::{Serialize, Serializer};
 use std::io::{self, BufWriter, Write};

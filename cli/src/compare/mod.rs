@@ -95,23 +95,6 @@ fn signed(change: i128) -> String {
     }
 }
 
-/// A change in percent of what was before.
-fn relative(before: u64, after: u64) -> String {
-    match (before, after) {
-        (before, after) if before == after => "0%".to_owned(),
-        (0, _) => "from 0".to_owned(),
-        (before, after) => {
-            let percent = (after as f64 - before as f64) * 100.0 / before as f64;
-            // What changed is not shown as 0.
-            if percent.abs() < 0.01 {
-                format!("{}0.01%", if after < before { "> -" } else { "< +" })
-            } else {
-                format!("{percent:+.2}%")
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,11 +102,5 @@ mod tests {
     #[test]
     fn changes_for_people() {
         assert_eq!([12_500, -3, 0].map(signed), ["+12,500", "-3", "0"]);
-        assert_eq!(relative(200, 203), "+1.50%");
-        assert_eq!(relative(200, 100), "-50.00%");
-        assert_eq!(relative(1_000_000, 1_000_001), "< +0.01%");
-        assert_eq!(relative(1_000_000, 999_999), "> -0.01%");
-        assert_eq!(relative(u64::MAX, u64::MAX - 1), "> -0.01%");
-        assert_eq!((relative(0, 0), relative(0, 1)), ("0%".to_owned(), "from 0".to_owned()));
     }
 }

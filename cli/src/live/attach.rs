@@ -15,10 +15,12 @@ use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
 use cprof_live::hotspot::metaspace::{Kind, Metaspace};
 use cprof_live::process::Process;
 use cprof_profile::model::now_ms;
-use cprof_profile::names::{dotted, few, size, thousands};
+use cprof_profile::names::{counted, dotted, few, size, thousands};
 use cprof_profile::options::literal;
 use cprof_profile::target::Library;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -38,13 +40,29 @@ struct Target {
 /// What the agent said, in its order.
 type Reply = Vec<(String, String)>;
 
+/// The agent did what it was told, but what it says of that cannot be had.
+#[derive(Debug)]
+struct Unheard(String);
+
+impl Display for Unheard {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Unheard {}
+
 /// Where the profile of an attached JVM goes if no other place is named.
 const NAMED: &str = "the place that cprof attach, or its out=, named";
 
 /// Attaches; with `--for`, waits, writes, detaches.
 pub fn attach(args: &Attach) -> Result<()> {
     if args.out == "-" {
-        bail!(Usage("standard output cannot be written by the JVM; name a file with --out, as -o app.cprof".to_owned()));
+        bail!(Usage(
+            "a profile of a JVM that ends while it is counted is written by the JVM, which has no use for this command's standard output; name a \
+             file with --out, as -o app.cprof"
+                .to_owned()
+        ));
     }
     let out = output::absolute(&out_path(&args.out, args.pid, now_ms()))?;
     let mut options = Options::quiet();
@@ -99,6 +117,7 @@ pub fn attach(args: &Attach) -> Result<()> {
                 false => format!("{error}, and nothing was counted"),
             });
         }
+        Err(error) if args.time.is_some() && error.is::<Unheard>() => return Err(target.taken_back(error, &out)),
         reply => reply?,
     };
     tell(format_args!("attached to JVM {}{}", args.pid, covered(&reply)));
@@ -290,14 +309,17 @@ impl Target {
         })?;
         drop(waiting);
         let pid = self.jvm.process.pid;
-        let reply = self.exchange.reply().with_context(|| format!("reading what the agent in JVM {pid} answered"))?;
+        let reply = match self.exchange.reply() {
+            Err(why) if code == 0 => bail!(Unheard(format!("what the agent in JVM {pid} answered cannot be read: {why}"))),
+            reply => reply.with_context(|| format!("reading what the agent in JVM {pid} answered"))?,
+        };
         match (code, reply.as_ref().and_then(|reply| said(reply, "error"))) {
             (0, None) => {
                 let reply = reply.ok_or_else(|| {
-                    anyhow!(
+                    Unheard(format!(
                         "the agent in JVM {pid} left no answer: the JVM's /tmp may be full, or the agent be of another version than this cprof. \
                          What it did is on the JVM's standard error and in cprof list"
-                    )
+                    ))
                 })?;
                 reply.iter().filter(|(key, _)| key == "notice").for_each(|(_, text)| tell(format_args!("{text}")));
                 not_restored(&reply).iter().for_each(|line| tell(format_args!("{line}")));
@@ -307,6 +329,23 @@ impl Target {
             (code, None) => bail!(
                 "the agent in JVM {pid} failed (its Agent_OnAttach returned {code}) and left no reason: the JVM's /tmp may be full. It is on the JVM's standard \
                  error; what there is now: cprof list, cprof list --stale"
+            ),
+        }
+    }
+
+    /// Has the agent leave, of whose coming nothing is heard but that it came: nobody would end what it counts. Answers what to say.
+    fn taken_back(&mut self, error: anyhow::Error, out: &Path) -> anyhow::Error {
+        let pid = self.jvm.process.pid;
+        let parting = format!("JVM {pid} was told to detach, and has not answered; it writes its profile to {}", out.display());
+        match self.interrupts.clone().during(parting, || self.send(Options::command("detach"))) {
+            Err(left) if !left.is::<Unheard>() => {
+                anyhow!(
+                    "{error}. It counts until it ends, as it could not be told to detach: {left:#}. Try again: cprof detach {pid}"
+                )
+            }
+            _ => anyhow!(
+                "{error}. So it was told to detach again; what it had counted is in {}, as it sees that file",
+                out.display()
             ),
         }
     }
@@ -389,13 +428,13 @@ fn covered(reply: &Reply) -> String {
     if let (Some(classes), Some(methods)) = (number("covered_classes"), number("covered_methods")) {
         text.push_str(&format!(": {} classes with {} methods covered", thousands(classes), thousands(methods)));
     }
-    let classes = reply.iter().filter(|(key, _)| key == "not_covered").count() as u64;
-    let not = gaps(number("methods_not_covered").unwrap_or(0), classes);
+    let [methods, classes] = ["methods_not_covered", "classes_not_covered"].map(|key| number(key).unwrap_or(0));
+    let not = gaps(methods, classes);
     if !not.is_empty() {
         text.push_str(&format!(", {} not (cprof report --coverage lists them)", not.join(" and ")));
     }
     if let Some(frames) = number("active_frames").filter(|&n| n > 0) {
-        text.push_str(&format!(", {} frames that were active before not", thousands(frames)));
+        text.push_str(&format!(", {} active before not", counted(frames, "frame that was", "frames that were")));
     }
     text + &stood_still(reply)
 }
@@ -415,8 +454,7 @@ mod tests {
             ("covered_classes", "2179"),
             ("covered_methods", "18331"),
             ("methods_not_covered", "1"),
-            ("not_covered", "A: its loader does not find cprof's runtime class"),
-            ("not_covered", "B: a hidden class"),
+            ("classes_not_covered", "2"),
             ("active_frames", "9"),
             ("pause_ms", "85"),
         ]

@@ -13,6 +13,9 @@ use cprof_profile::{file, model};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+/// More frames than any stack has: each may put its context's counts off by one.
+const MOST_ACTIVE: u64 = 1 << 20;
+
 /// Writes it, checks it, and says what it is worth.
 pub fn recover(args: &Recover) -> Result<()> {
     output::spares_terminal(Path::new(&args.out), "a profile", "app.cprof")?;
@@ -65,9 +68,29 @@ fn verdict(found: &Integrity, profile: &model::Profile) -> String {
     if found.contradictory == 0 {
         return format!("checked: the counts of {contexts} agree with each other");
     }
+    let (contradictory, worst) = (thousands(found.contradictory as u64), thousands(found.worst.unsigned_abs()));
+    if found.worst.unsigned_abs() > MOST_ACTIVE {
+        return format!(
+            "checked: the counts of {contexts} agree with each other, but for {contradictory} whose counts contradict each other by {worst} at most, \
+             as no method that was active explains: the recording is damaged, and numbers with those in them are wrong"
+        );
+    }
     format!(
-        "checked: the counts of {contexts} agree with each other, but for {} that were active when the JVM died (off by {} at most)",
-        thousands(found.contradictory as u64),
-        thousands(found.worst.unsigned_abs())
+        "checked: the counts of {contexts} agree with each other, but for {contradictory} that were active when the JVM died (off by {worst} at \
+         most)"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_active_method_explains_is_damage() {
+        let said =
+            |contradictory, worst| verdict(&Integrity { contexts: 2000, contradictory, worst }, &model::Profile::default());
+        assert!(said(0, 0).ends_with("agree with each other"));
+        assert!(said(3, -2).ends_with("but for 3 that were active when the JVM died (off by 2 at most)"));
+        assert!(said(3, -68_961_369_294_110_698).ends_with("the recording is damaged, and numbers with those in them are wrong"));
+    }
 }

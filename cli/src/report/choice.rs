@@ -56,7 +56,7 @@ pub fn choose_threads(name: &str, profile: &Profile, file: &str) -> Result<Vec<b
 pub fn choose_roots(root: &str, symbols: &Symbols, file: &str) -> Result<Vec<bool>> {
     let chosen = symbols.fitting(&Pattern::new(root));
     if !chosen.contains(&true) {
-        bail!("{file} has no calls of {root}; {}", printable(&similar(&symbols.list, root, Kinds::Methods)));
+        bail!("{file} has no calls of {}; {}", printable(root), printable(&similar(&symbols.list, root, Kinds::Methods)));
     }
     Ok(chosen)
 }

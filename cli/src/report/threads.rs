@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 
 fn rows(view: &View, args: &Report) -> Vec<ThreadRow> {
-    let mut rows = by_thread(&view.profile, &view.symbols, |t| view.threads[t], |of_label| view.tree_of(of_label));
+    let mut rows = by_thread(&view.profile, &view.symbols, |t| view.threads[t], &view.tree_apart());
     // Threads that never called a root's methods.
     rows.retain(|r| view.roots.is_none() || r.totals.contexts > 0);
     let on = view.processor.is_some();

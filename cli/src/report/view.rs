@@ -210,6 +210,13 @@ impl View {
         below(self.roots.as_deref(), Tree::new(&self.profile, &self.symbols, &self.measures, &self.natives, chosen))
     }
 
+    /// The view's contexts, those of threads of different labels apart.
+    pub fn tree_apart(&self) -> Tree {
+        self.nodes();
+        let chosen = |t: usize| self.threads[t];
+        below(self.roots.as_deref(), Tree::by_thread(&self.profile, &self.symbols, &self.measures, &self.natives, chosen))
+    }
+
     /// Gives the tree's memory back, which is half of a view's: from here on it is one without contexts.
     pub fn forget_tree(&mut self) {
         self.tree = Tree::new(&self.profile, &self.symbols, &self.measures, &self.natives, |_| false);

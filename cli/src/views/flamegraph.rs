@@ -9,7 +9,9 @@ use crate::progress::Progress;
 use crate::report::view::Shape;
 use anyhow::{Context, Result};
 use cprof_compare::metric::find;
+use cprof_profile::amounts::Amounts;
 use cprof_profile::metrics::Metric;
+use cprof_profile::tree::Tree;
 use cprof_views::forest::Forest;
 use cprof_views::svg::{self, Costs, Picture};
 use std::slice;
@@ -39,11 +41,18 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     let mut forest = Forest::new(false);
     let places_after = forest.add(&after.view.symbols, &after.view.tree);
     let places_before = before.as_ref().map(|b| forest.add(&b.view.symbols, &b.view.tree));
+    let counted = before.as_ref().map(|before| [&after, before].map(|loaded| counted(&loaded.view.tree)));
     after.view.forget_tree();
     before.iter_mut().for_each(|b| b.view.forget_tree());
     let contexts = forest.arrange();
-    let own_after = contexts.column(&contexts.positions(&places_after), &metric_after.own);
-    let own_before = places_before.zip(metric_before).map(|(p, m)| contexts.column(&contexts.positions(&p), &m.own));
+    let at_after = contexts.positions(&places_after);
+    let at_before = places_before.map(|places| contexts.positions(&places));
+    let own_after = contexts.column(&at_after, &metric_after.own);
+    let own_before = at_before.as_ref().zip(metric_before).map(|(at, metric)| contexts.column(at, &metric.own));
+    let apart = own_before.as_ref().zip(at_before.as_ref()).zip(counted).map(|((own_before, at_before), [after, before])| {
+        let new = contexts.apart(&own_after, &contexts.column(at_before, &before));
+        [new, contexts.apart(own_before, &contexts.column(&at_after, &after))]
+    });
 
     let mut about = after.view.file.clone();
     if let Some(before) = &before {
@@ -52,13 +61,18 @@ pub fn flamegraph(args: &Flamegraph) -> Result<()> {
     about.extend(args.part.thread.as_ref().map(|thread| format!(", threads {thread}")));
     about.extend(args.part.root.as_ref().map(|root| format!(", below {root}")));
     let title = args.title.clone().unwrap_or_else(|| after.title());
-    let picture =
-        Picture { title: &title, about: &about, metric: &metric_after.name, reverse: args.reverse, min_width: args.min_width };
+    let metric = &metric_after.name;
+    let picture = Picture { title: &title, about: &about, metric, reverse: args.reverse, min_width: args.min_width, apart };
     let mut out = Output::create(&args.out)?;
     let drawn = svg::write(&picture, &contexts, Costs { after: &own_after, before: own_before.as_ref() }, &mut out);
     drawn.with_context(|| output::cannot(&args.out))?;
     drop(progress);
     written(&args.out, out, &metric_after.name)
+}
+
+/// Per context whether anything was counted in it, whatever the metric: 1 or 0.
+fn counted(tree: &Tree) -> Amounts {
+    tree.contexts().map(|c| u64::from(c.calls > 0 || c.exceptional_exits > 0 || c.own > 0)).collect()
 }
 
 /// The metric that says most of those that both profiles have; if that is not the one that would be shown of `after` alone, says

@@ -47,6 +47,26 @@ fn fails(arguments: &[&str]) -> (i32, String) {
 }
 
 #[test]
+fn options_that_contradict_each_other_are_refused() {
+    for options in [
+        &["--threads", "--min-share", "5"][..],
+        &["--threads", "--max-depth", "1"],
+        &["--coverage", "--min-share", "5"],
+        &["--coverage", "--max-depth", "1"],
+        &["--coverage", "--target", "jop"],
+        &["--coverage", "--cache", "ideal"],
+        &["--coverage", "--set", "rws=2"],
+        &["--coverage", "--no-upcalls"],
+        &["--root", ""],
+        &["--thread", ""],
+        &["--filter", ""],
+    ] {
+        let output = cprof(&[&["report", "demo.cprof"], options].concat());
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
 fn what_is_said_several_times_is_one_line_and_methods_too_large_are_named() {
     let mut recording = cprof_synthetic::demo();
     for number in ["0x01", "0x02", "0x03"] {

@@ -68,6 +68,7 @@ fn wrong_options_end_with_2() {
         ("run --target one/mine.toml -o ./one/mine.toml -- ./java", "--out ./one/mine.toml is read for --target one/mine.toml"),
         ("attach 1 --max-memory 1q", "512m"),
         ("attach 1 --cache 4k/16+4k/16", "given twice"),
+        ("attach 1 --cache ideal+4k/16+ideal", "ideal is given twice"),
         ("attach 1 --cache-scope shared", "--cache-scope"),
         ("report a.cprof --target jop --set =3", "no name before the ="),
         ("recover a.cprof", "a.cprof is neither a process id nor a recording's directory"),

@@ -46,6 +46,21 @@ fn of_profiles_without_anything_in_common() {
     }
 }
 
+/// Calls of the same contexts that ended otherwise.
+#[test]
+fn what_was_counted_before_is_not_new_where_it_cost_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut calm = cprof_synthetic::demo().profile(&[]);
+    calm.departures.clear();
+    cprof_profile::file::write(&folder.path().join("calm.cprof"), &calm).unwrap();
+    for (after, before, sum) in [("demo.cprof", "calm.cprof", 1), ("calm.cprof", "demo.cprof", 0)] {
+        let output = cprof(folder.path(), &["flamegraph", after, "--diff", before, "--metric", "exceptional_exits", "-o", "-"]);
+        let picture = String::from_utf8(output.stdout).unwrap();
+        assert!(picture.contains(&format!(": {sum} exceptional_exits")), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(picture.contains("in new contexts: 0 · in contexts now gone, which are not drawn: 0 "), "{after}");
+    }
+}
+
 #[test]
 fn what_only_one_profile_has_is_not_drawn_unasked() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use crate::process::{not_ours, own_user, user_name};
 use cprof_instrument::abi::OLDEST_JDK;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use thiserror::Error;
 
 /// Has a JVM not listen.
@@ -21,6 +21,8 @@ const OPTIONS: [&str; 3] = ["JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTI
 const LONGEST: usize = 1024;
 /// How long it may take to answer: weaving all loaded classes of a large server takes seconds.
 pub(super) const ANSWERING: Duration = Duration::from_secs(300);
+/// How long a JVM that listens may be stopped: longer than a debugger stops a process to look at it.
+const STANDING: Duration = Duration::from_secs(1);
 /// A JVM's answer is a few lines.
 const LONGEST_ANSWER: u64 = 1 << 20;
 
@@ -82,8 +84,17 @@ pub enum AttachError {
         /// The process.
         pid: u32,
     },
+    /// It does nothing at all.
+    #[error(
+        "JVM {pid} is stopped, by a signal or by a debugger of the process; it was asked for nothing. Have it go on, as kill -CONT {pid} \
+         does, and try again"
+    )]
+    Stopped {
+        /// The process.
+        pid: u32,
+    },
     /// The agent was still at it when nobody waited any longer.
-    #[error("JVM {pid} has not answered within {} s, and is still at it; cprof list shows whether it is recorded", ANSWERING.as_secs())]
+    #[error("JVM {pid} has not answered within {} s, and is still at it, or is stopped; cprof list shows whether it is recorded", ANSWERING.as_secs())]
     Unfinished {
         /// The process.
         pid: u32,
@@ -167,6 +178,13 @@ pub fn load(jvm: &Jvm, library: &str, options: &str) -> Result<i32, AttachError>
 pub(super) fn ask(jvm: &Jvm, command: &str, arguments: [&str; 3]) -> Result<String, AttachError> {
     let pid = jvm.process.pid;
     let mut stream = connect(&jvm.process)?;
+    let since = Instant::now();
+    while jvm.process.is_stopped() {
+        if since.elapsed() >= STANDING {
+            return Err(AttachError::Stopped { pid });
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let fail = |doing: &str| {
         let doing = doing.to_owned();
         move |error: io::Error| match error.kind() {
@@ -220,6 +238,10 @@ pub fn check(jvm: &Jvm, library: &str, options: &str) -> Result<(), AttachError>
         }
     }
     if !process.path(library).is_file() {
+        // One that has ended meanwhile sees no files.
+        if !process.is_alive() {
+            return Err(AttachError::Ended { pid });
+        }
         return Err(AttachError::Invisible { pid, library: library.to_owned() });
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use super::attach::ANSWERING;
 use crate::process::{Process, own_user};
+use cprof_profile::names::size;
 use rustix::fd::OwnedFd;
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, Uid, chownat, flock, fstat, mkdirat, open, openat, unlinkat,
@@ -19,8 +20,8 @@ const PREFIX: &str = "cprof-attach-";
 const REPLY: &str = "reply";
 /// Name of the profile that the agent writes here.
 const PROFILE: &str = "profile.cprof";
-/// An answer is a few lines.
-const LONGEST_REPLY: u64 = 1 << 20;
+/// An answer is a few lines, and one for each class that the JVM does not give its own code back.
+const LONGEST_REPLY: u64 = 64 << 20;
 
 /// The directory; removed when dropped.
 #[derive(Debug)]
@@ -74,10 +75,16 @@ impl Exchange {
     }
 
     /// Takes the agent's answer: lines `key: value`. None when it wrote none.
+    ///
+    /// # Errors
+    /// It cannot be read, or is too long: of a part of it nobody could tell what is missing.
     pub fn reply(&self) -> io::Result<Option<Vec<(String, String)>>> {
         let Some(file) = self.file(REPLY)? else { return Ok(None) };
         let mut text = String::new();
-        file.take(LONGEST_REPLY).read_to_string(&mut text)?;
+        file.take(LONGEST_REPLY + 1).read_to_string(&mut text)?;
+        if text.len() as u64 > LONGEST_REPLY {
+            return Err(io::Error::other(format!("it is longer than {}", size(LONGEST_REPLY))));
+        }
         unlinkat(&self.directory, REPLY, AtFlags::empty())?;
         let pair = |line: &str| line.split_once(':').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()));
         Ok(Some(text.lines().filter_map(pair).collect()))

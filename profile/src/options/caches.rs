@@ -84,19 +84,18 @@ impl Caches {
             )));
         }
         let scoped = |cache: CacheSpec| CacheSpec { scope: self.scope.unwrap_or(cache.scope), ..cache };
-        options.caches = caches.iter().filter(|c| !c.is_fixed()).map(|c| scoped(*c)).collect();
-        let mut seen = Vec::new();
+        let caches: Vec<CacheSpec> = caches.into_iter().map(scoped).collect();
+        if let Some(twice) = caches.iter().enumerate().find_map(|(i, cache)| caches[..i].contains(cache).then_some(cache)) {
+            return Err(Wrong(format!("cache={twice} is given twice; give it once")));
+        }
+        options.caches = caches.into_iter().filter(|cache| !cache.is_fixed()).collect();
         for cache in &options.caches {
-            if seen.contains(cache) {
-                return Err(Wrong(format!("cache={cache} is given twice; give it once")));
-            }
             if cache.blocks > MOST_BLOCKS {
                 return Err(Wrong(format!("cache={cache} has more blocks than can be simulated, which is {MOST_BLOCKS}")));
             }
             if cache.scope != options.caches[0].scope {
                 return Err(Wrong("cache= names caches of threads and shared ones; simulate them in two runs".to_owned()));
             }
-            seen.push(*cache);
         }
         if options.caches.len() > caches::MOST {
             let (given, most) = (options.caches.len(), caches::MOST);

@@ -4,7 +4,7 @@ use crate::cycles::Metrics;
 use crate::measure::Measures;
 use crate::model::{Profile, special};
 use crate::natives::NativeCalls;
-use crate::tree::{Symbols, Tree, Visit, What};
+use crate::tree::{Symbol, Symbols, Tree, Visit, What};
 
 /// A method's metrics over all its contexts in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,23 @@ pub struct Totals {
     pub own: u64,
     /// On the processor that the tree or the nodes are evaluated on.
     pub processor: Metrics,
+}
+
+impl Totals {
+    /// Adds a context of a tree, of this symbol; `first`: of its method none was added yet.
+    pub(super) fn add(&mut self, tree: &Tree, context: u32, symbol: &Symbol, first: bool) {
+        let counts = tree.context(context);
+        if symbol.native {
+            self.native_calls = self.native_calls.saturating_add(counts.calls);
+            return;
+        }
+        self.contexts += 1;
+        self.methods += u64::from(first);
+        self.calls = self.calls.saturating_add(counts.calls);
+        self.exceptional_exits = self.exceptional_exits.saturating_add(counts.exceptional_exits);
+        self.own = self.own.saturating_add(counts.own);
+        self.processor.add(&tree.on_processor(context).own);
+    }
 }
 
 /// One row per method in the tree, in order of symbol.
@@ -94,17 +111,10 @@ pub fn totals(tree: &Tree, symbols: &Symbols) -> Totals {
     let mut totals = Totals::default();
     let mut seen = vec![false; symbols.list.len()];
     for (i, context) in tree.contexts().enumerate() {
-        let What::Method(symbol) = context.what else { continue };
-        if symbols.list[symbol as usize].native {
-            totals.native_calls = totals.native_calls.saturating_add(context.calls);
-            continue;
+        if let What::Method(symbol) = context.what {
+            let first = !std::mem::replace(&mut seen[symbol as usize], true);
+            totals.add(tree, i as u32, &symbols.list[symbol as usize], first);
         }
-        totals.contexts += 1;
-        totals.methods += u64::from(!std::mem::replace(&mut seen[symbol as usize], true));
-        totals.calls = totals.calls.saturating_add(context.calls);
-        totals.exceptional_exits = totals.exceptional_exits.saturating_add(context.exceptional_exits);
-        totals.own = totals.own.saturating_add(context.own);
-        totals.processor.add(&tree.on_processor(i as u32).own);
     }
     totals
 }

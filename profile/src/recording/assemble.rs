@@ -86,6 +86,7 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
     profile.warnings.extend(capture.warnings);
     profile.warnings.extend(torn(log, profile.run.taken));
     profile.warnings.extend(without_classes(log, &profile.run.options));
+    profile.warnings.extend(left_out(log, &profile.run.options, &profile.run.roots));
     if misplaced > 0 {
         let places = counted(misplaced, "place", "places");
         profile.warnings.push(format!("{places} of exceptions lie in no block of their methods; those blocks count whole"));
@@ -107,6 +108,18 @@ fn without_classes(log: &Log<'_>, options: &str) -> Option<String> {
         format!(
             "include={without} fits no class: it takes whole names, as com.acme.Main, or with * for any characters, as com.acme.*"
         )
+    })
+}
+
+/// Roots whose class `include=` and `exclude=` have left out.
+fn left_out(log: &Log<'_>, options: &str, roots: &[String]) -> Option<String> {
+    let chooses = options.split(',').any(|option| option.starts_with("include=") || option.starts_with("exclude="));
+    let is_woven = |class: &Pattern| log.classes.iter().any(|c| !c.methods.is_empty() && class.matches(&dotted(c.name)));
+    let is_left_out = |root: &&String| Pattern::new(root).class().is_some_and(|class| !is_woven(&class));
+    let without: Vec<&str> = roots.iter().filter(is_left_out).map(String::as_str).collect();
+    (chooses && !without.is_empty()).then(|| {
+        let without = without.join(", ");
+        format!("root={without} is of no class that was counted: include= and exclude= leave it out, or it was never loaded")
     })
 }
 

@@ -12,6 +12,7 @@ use crate::cache::{CacheKind, CacheSpec, Scope};
 use crate::model::{DepartureKind, Misses, Thread};
 use crate::names::{counted, thousands};
 use cprof_instrument::abi::{self, chunk, departure, flags, header, kind, lessees, node, root};
+use std::char::DecodeUtf16Error;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -430,6 +431,15 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
+/// UTF-16 as text; a surrogate without its pair, which no text can hold, as `\uD83D`, as in names of methods.
+fn text_of(units: impl Iterator<Item = u16>) -> String {
+    let text = |unit: Result<char, DecodeUtf16Error>| match unit {
+        Ok(c) => c.to_string(),
+        Err(lone) => format!("\\u{:04X}", lone.unpaired_surrogate()),
+    };
+    char::decode_utf16(units).map(text).collect()
+}
+
 fn label_at(mem: &dyn Memory, reference: u32) -> Option<String> {
     let at = u64::from(reference) * abi::UNIT;
     if reference == 0 || mem.u32(at)? != kind::LABEL {
@@ -438,8 +448,7 @@ fn label_at(mem: &dyn Memory, reference: u32) -> Option<String> {
     let mut bytes = vec![0; mem.u32(at + 4)?.min(abi::label::LONGEST) as usize];
     mem.bytes(at + abi::label::HEADER, &mut bytes)?;
     Some(if mem.u32(at + abi::label::WIDE)? & 1 == 1 {
-        let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|c| u16::from_le_bytes(*c)).collect();
-        String::from_utf16_lossy(&units)
+        text_of(bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)))
     } else {
         bytes.iter().map(|&b| b as char).collect()
     })
@@ -472,5 +481,16 @@ impl Capture {
             same
         });
         self.departures.retain(|d| d.2 != 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text_of;
+
+    #[test]
+    fn names_keep_surrogates_without_their_pair() {
+        let units = [0x61, 0xD83D, 0xDE00, 0xD83D, 0x62];
+        assert_eq!(text_of(units.into_iter()), "a\u{1F600}\\uD83Db");
     }
 }

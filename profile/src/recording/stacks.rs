@@ -3,7 +3,7 @@
 //! Each frame executed its last block in part only, which the flow equations must know. Its context is found by the
 //! rules by which the runtime chose it.
 
-use super::capture::{Capture, Where};
+use super::capture::{Capture, CapturedTree, Where};
 use super::memory::Memory;
 use crate::model::DepartureKind;
 use crate::names::counted;
@@ -44,10 +44,12 @@ pub(super) fn place(capture: &mut Capture, mem: &dyn Memory, stacks: &[Stack]) {
             children.insert((capture.parent[i], *what, site), i as u32);
         }
     }
+    // Each of a million virtual threads may have a tree, and they stand still meanwhile.
+    let trees: FxHashMap<u32, &CapturedTree> = capture.trees.iter().map(|tree| (tree.reference, tree)).collect();
     let mut departures = Vec::new();
     let mut unplaced = 0;
     for stack in stacks {
-        let Some(tree) = capture.trees.iter().find(|t| t.reference == stack.tree) else {
+        let Some(tree) = trees.get(&stack.tree) else {
             unplaced += stack.frames.len();
             continue;
         };

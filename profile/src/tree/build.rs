@@ -7,6 +7,7 @@ use crate::measure::Measures;
 use crate::model::{Nodes, Profile, special};
 use crate::natives::NativeCalls;
 use crate::siblings::{Place, Siblings, callees};
+use rustc_hash::FxHashMap;
 use std::mem;
 use std::ops::Range;
 
@@ -16,11 +17,13 @@ struct Builder {
     contexts: Contexts,
     siblings: Siblings<(What, u32)>,
     threads: Vec<(u32, String)>,
+    /// The contexts of the threads of a label.
+    of_label: FxHashMap<String, u32>,
 }
 
 impl Builder {
     fn new(contexts: Contexts) -> Builder {
-        Builder { contexts, siblings: Siblings::default(), threads: Vec::new() }
+        Builder { contexts, siblings: Siblings::default(), threads: Vec::new(), of_label: FxHashMap::default() }
     }
 
     fn root(&mut self) -> u32 {
@@ -47,11 +50,12 @@ impl Builder {
 
     /// The context of the threads of a label.
     fn thread(&mut self, label: &str) -> u32 {
-        if let Some((context, _)) = self.threads.iter().find(|(_, l)| l == label) {
-            return *context;
+        if let Some(&context) = self.of_label.get(label) {
+            return context;
         }
         let context = self.root();
         self.threads.push((context, label.to_owned()));
+        self.of_label.insert(label.to_owned(), context);
         context
     }
 
@@ -61,7 +65,7 @@ impl Builder {
     }
 
     fn finish(self, of_node: Vec<u32>) -> Tree {
-        let Builder { contexts, siblings, threads } = self;
+        let Builder { contexts, siblings, threads, .. } = self;
         // Room for what follows.
         drop(siblings);
         let total = with_callees(contexts.own.clone(), |i| contexts.parent[i]);

@@ -151,7 +151,8 @@ fn other_jdks_stay_apart_and_reports_join_them() {
     let main = rows.iter().find(|r| symbols.list[r.symbol as usize].method == "main").unwrap();
     assert_eq!((main.calls, main.own), (2, 6));
     assert_eq!(totals(&tree, &symbols).own, 39 + 2);
-    let threads = by_thread(&all, &symbols, |_| true, |chosen| Tree::new(&all, &symbols, &measures, &natives, chosen));
+    let apart = Tree::by_thread(&all, &symbols, &measures, &natives, |_| true);
+    let threads = by_thread(&all, &symbols, |_| true, &apart);
     assert_eq!(
         threads.iter().map(|t| (t.label.as_str(), t.threads, t.totals.own)).collect::<Vec<_>>(),
         [("main", 2, 25), ("worker-*", 2, 16)]

@@ -130,7 +130,8 @@ fn the_numbers_are_those_of_the_program() {
     assert_eq!(rows, expected);
     let totals = totals(&tree, &symbols);
     assert_eq!((totals.calls, totals.native_calls, totals.exceptional_exits, totals.own), (6, 5, 1, 39));
-    let threads = by_thread(&profile, &symbols, |_| true, |chosen| Tree::new(&profile, &symbols, &measures, &natives, chosen));
+    let apart = Tree::by_thread(&profile, &symbols, &measures, &natives, |_| true);
+    let threads = by_thread(&profile, &symbols, |_| true, &apart);
     assert_eq!(
         threads.iter().map(|t| (t.label.as_str(), t.threads, t.totals.own)).collect::<Vec<_>>(),
         [("main", 1, 23), ("worker-*", 2, 16)]

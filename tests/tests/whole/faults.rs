@@ -373,6 +373,30 @@ fn the_longest_stop_is_told_when_it_is_that_of_the_profile() {
     }
 }
 
+/// A command that is to end what it begins does so, too, when it cannot hear that it has begun.
+#[test]
+fn who_attaches_for_a_time_and_hears_no_answer_leaves_again() {
+    for bench in run::benches() {
+        let directory = build::fresh(&format!("faults-unheard-{}", bench.jdk.feature));
+        let out = directory.join("it.cprof");
+        let mut target = Target::start(&bench, &directory, "orders");
+        target.orders.fault(&Fault { point: "reply write".to_owned(), kind: "error", nth: 1 });
+        let pid = target.running.pid().to_string();
+        let mut attach = live::command(&["attach", &pid, "--for", "1h", "--root", "Serve.request"]);
+        attach.arg("--agent").arg(faults::agent()).arg("--out").arg(&out);
+        let attached: Ending = attach.output().or_fail("starting cprof attach").into();
+        let context = format!("JDK {}: {attached:?}", bench.jdk.feature);
+        assert!(target.orders.happened(), "{context}: the answer was written");
+        assert!(attached.code == 1 && attached.stderr.contains("left no answer"), "{context}");
+        assert!(attached.stderr.contains(&format!("what it had counted is in {}", out.display())) && out.exists(), "{context}");
+        assert!(target.works(), "{context}");
+        let again = target.running.tell("command=detach").1;
+        assert!(again.as_ref().is_some_and(|said| said.contains("error: ")), "{context}: it counted still: {again:?}");
+        let (_, said) = target.running.end();
+        assert!(said.lines().all(|line| line.contains("the answer cannot be written")), "{context}: {said}");
+    }
+}
+
 #[test]
 fn a_program_that_is_attached_to_does_not_notice() {
     on_all_jdks(attached);

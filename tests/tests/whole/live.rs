@@ -536,6 +536,12 @@ fn a_jvm_that_was_stopped_prints_nothing_when_it_goes_on() {
             assert!(refused.code == 1 && refused.stderr.contains("/nowhere is no directory"), "{refused:?}");
         }
         assert_eq!(cprof(&["detach", &pid.to_string()]).code, 0);
+        // It listens now, whatever it does.
+        stop(pid);
+        let stopped = attach();
+        assert!(stopped.code == 1 && stopped.stderr.contains("is stopped"), "{stopped:?}");
+        signal(pid, libc::SIGCONT);
+        assert_eq!((attach().code, cprof(&["detach", &pid.to_string()]).code), (0, 0));
         let (ending, _) = workers.kill();
         assert!(!ending.stderr.contains("Full thread dump"), "{}", ending.stderr);
     }

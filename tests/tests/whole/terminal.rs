@@ -198,6 +198,33 @@ fn top_fits_the_terminal_and_obeys_keys() {
     assert_eq!(cprof(&["clean", left.to_str().expect("paths of tests are text")]).code, 0);
 }
 
+#[test]
+fn top_ends_when_cprof_is_detached() {
+    if is_without("tmux") {
+        return;
+    }
+    let bench = run::benches().pop().expect("a JDK");
+    let directory = build::fresh("terminal-detached");
+    let workers = Workers::start(&bench, None, &[], &[]).started();
+    let pid = workers.pid().to_string();
+    let out = directory.join("it.cprof");
+    let attach = ["attach", &pid, "--include", "Workers", "-o", out.to_str().expect("paths of tests are text")];
+    let top = format!("{} top {pid} --every 300ms", build::cprof().display());
+    for paused in [false, true] {
+        assert_eq!(cprof(&attach).code, 0);
+        let terminal = Terminal::start(200, true, &top, &directory);
+        terminal.until("table", |screen| screen.lines().any(is_row));
+        if paused {
+            terminal.press("Space");
+            terminal.until("pause", |screen| screen.lines().next().is_some_and(|line| line.ends_with(", paused")));
+        }
+        assert_eq!(cprof(&["detach", &pid]).code, 0);
+        let said = format!("JVM {pid} is not recorded in shared memory any more: cprof was detached from it");
+        terminal.until("end", |screen| screen.contains(&said) && screen.contains("ended with 0"));
+    }
+    workers.kill();
+}
+
 /// With the variables as they are in most terminals, and as they are where no colours are wanted.
 const COLOURS: [(&str, bool); 4] = [("", true), ("NO_COLOR= ", true), ("NO_COLOR=1 ", false), ("TERM=dumb ", false)];
 

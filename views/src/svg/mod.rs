@@ -7,8 +7,7 @@ pub use frames::{Costs, Frame, Frames, LEVELS, callees, callers};
 use crate::colour;
 use crate::forest::Arranged;
 use crate::xml::escaped;
-use cprof_profile::amounts::Amounts;
-use cprof_profile::names::thousands;
+use cprof_profile::names::{relative, thousands};
 use cprof_profile::tree::Symbol;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -40,6 +39,8 @@ pub struct Picture<'a> {
     pub reverse: bool,
     /// Frames narrower than this are left out, in pixels of a picture [`WIDTH`] wide.
     pub min_width: f64,
+    /// Of a comparison: what contexts cost that only the one profile has, and those that only the one before has.
+    pub apart: Option<[u64; 2]>,
 }
 
 /// The least cost that is `min_width` wide.
@@ -63,7 +64,7 @@ pub fn write(picture: &Picture<'_>, contexts: &Arranged, costs: Costs<'_>, out: 
     writeln!(out, r#"<rect class="paper" width="100%" height="100%"/>"#)?;
     writeln!(out, r#"<text class="title" x="{MARGIN}" y="24">{}</text>"#, escaped(picture.title))?;
     writeln!(out, r#"<text class="about" x="{MARGIN}" y="42">{}</text>"#, escaped(&about(picture, whole)))?;
-    let said = said(picture, contexts, costs, &frames, whole);
+    let said = said(picture, costs, &frames, whole);
     writeln!(out, r#"<text class="about" x="{MARGIN}" y="58">{}</text>"#, escaped(&said))?;
     writeln!(out, r#"<text id="detail" class="about" x="{MARGIN}" y="76"> </text>"#)?;
     // What is no browser leaves this out.
@@ -90,17 +91,15 @@ fn about(picture: &Picture<'_>, whole: u64) -> String {
 }
 
 /// What is not drawn, and what is new or gone.
-fn said(picture: &Picture<'_>, contexts: &Arranged, costs: Costs<'_>, frames: &Frames, whole: u64) -> String {
+fn said(picture: &Picture<'_>, costs: Costs<'_>, frames: &Frames, whole: u64) -> String {
     let mut said = Vec::new();
     if let Some(before) = costs.before {
         let sum = before.sum();
-        let (totals_after, totals_before) = (contexts.totals(costs.after), contexts.totals(before));
-        let only = |own: &Amounts, other: &Amounts| {
-            own.iter().zip(other.iter()).filter(|(_, other)| *other == 0).fold(0u64, |sum, (own, _)| sum.saturating_add(own))
-        };
-        said.push(format!("before: {} ({})", thousands(sum), change(sum, whole)));
-        said.push(format!("in new contexts: {}", thousands(only(costs.after, &totals_before))));
-        said.push(format!("in contexts now gone, which are not drawn: {}", thousands(only(before, &totals_after))));
+        said.push(format!("before: {} ({})", thousands(sum), relative(sum, whole)));
+        if let Some([new, gone]) = picture.apart.map(|apart| apart.map(thousands)) {
+            said.push(format!("in new contexts: {new}"));
+            said.push(format!("in contexts now gone, which are not drawn: {gone}"));
+        }
         said.push("red: more, blue: less".to_owned());
     }
     if frames.hidden > 0 {
@@ -140,7 +139,7 @@ fn write_frame(
         title.push_str(&format!(", own {}", thousands(frame.own)));
     }
     if compares {
-        title.push_str(&format!(", before {} ({})", thousands(frame.before), change(frame.before, frame.cost)));
+        title.push_str(&format!(", before {} ({})", thousands(frame.before), relative(frame.before, frame.cost)));
     }
     let tab = if frame.depth == 0 { 0 } else { -1 };
     write!(
@@ -183,30 +182,4 @@ fn cut(label: &str, room: usize) -> Cow<'_, str> {
 
 fn share(part: u64, whole: u64) -> String {
     if whole == 0 { "-".into() } else { format!("{:.1}%", part as f64 * 100.0 / whole as f64) }
-}
-
-fn change(before: u64, after: u64) -> String {
-    match (before, after) {
-        (b, a) if a == b => "±0.0%".into(),
-        (0, _) => "new".into(),
-        (_, 0) => "gone".into(),
-        (b, a) => match (a as f64 - b as f64) * 100.0 / b as f64 {
-            // What changed is not shown as 0.
-            percent if percent.abs() < 0.01 => if a > b { "< +0.01%" } else { "> -0.01%" }.into(),
-            percent => format!("{percent:+.2}%"),
-        },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changes_are_not_shown_as_none() {
-        assert_eq!([(200, 203), (200, 100), (5, 5)].map(|(b, a)| change(b, a)), ["+1.50%", "-50.00%", "±0.0%"]);
-        assert_eq!([(0, 1), (1, 0)].map(|(b, a)| change(b, a)), ["new", "gone"]);
-        assert_eq!([1_000_001, 999_999, u64::MAX].map(|a| change(1_000_000, a))[..2], ["< +0.01%", "> -0.01%"]);
-        assert_eq!(change(u64::MAX, u64::MAX - 1), "> -0.01%");
-    }
 }

@@ -107,21 +107,25 @@ impl Watch {
         Ok(true)
     }
 
-    /// Goes on with what the process records now: cprof was detached and attached again. False: the process has ended.
-    fn renew(&mut self, view: &mut View) -> Result<bool> {
+    /// Goes on with what the process records now: cprof was detached and attached again. Otherwise says why there is nothing to see any
+    /// more.
+    fn renew(&mut self, view: &mut View) -> Option<String> {
+        let pid = self.process.pid;
         let since = Instant::now();
         while self.process.is_alive() {
             match recorded(self.process.pid) {
                 Ok((recording, run)) => {
                     view.restart(&run);
                     (self.recording, self.run, self.meter, self.last) = (recording, run, Meter::default(), None);
-                    return Ok(true);
+                    return None;
                 }
-                Err(error) if since.elapsed() > ENDING => return Err(error),
+                Err(_) if since.elapsed() > ENDING => {
+                    return Some(format!("JVM {pid} is not recorded in shared memory any more: cprof was detached from it"));
+                }
                 Err(_) => std::thread::sleep(Duration::from_millis(20)),
             }
         }
-        Ok(false)
+        Some(format!("process {pid} has ended; if it was killed: cprof recover {pid}"))
     }
 
     fn once(&mut self, args: &Top) -> Result<()> {
@@ -151,11 +155,13 @@ impl Watch {
         let mut screen = Screen::new().context("setting up the terminal")?;
         let mut next = Instant::now();
         while !ended.load(Ordering::Relaxed) {
-            if view.paused && !self.process.is_alive() || !view.paused && Instant::now() >= next {
-                if !self.process.is_alive() || !self.look(&mut view)? && !self.renew(&mut view)? {
+            let is_there = self.process.is_alive() && self.recording.is_recorded();
+            if !is_there || !view.paused && Instant::now() >= next {
+                if (!is_there || !self.look(&mut view)?)
+                    && let Some(why) = self.renew(&mut view)
+                {
                     drop(screen);
-                    let pid = args.pid;
-                    output::tell(format_args!("process {pid} has ended; if it was killed: cprof recover {pid}"));
+                    output::tell(format_args!("{why}"));
                     return Ok(());
                 }
                 // Looking must not become all that a core does, however large the tree.
