@@ -357,7 +357,7 @@ impl Target {
         options.add("out", &path)?;
         // The second signal leaves the directory there, as the agent may still write.
         let parting = format!(
-            "JVM {pid} was asked for a profile and has not answered yet: it will be in {path}, as the JVM sees that file"
+            "JVM {pid} has not answered yet: if it has been asked for a profile, that will be in {path}, as the JVM sees that file"
         );
         let sent = self.interrupts.clone().during(parting, || self.send(options));
         // What was counted is in it, however the command went on.
