@@ -101,10 +101,12 @@ impl<'a> Frames<'a> {
         loop {
             let Some(&thread) = stopped.threads().get(next) else {
                 // A thread that ran on may have started another.
-                let current = self.agent.jvmti.current_thread();
-                patience.ran_on = patience.ran_on && current.is_ok_and(|current| stopped.platform(jni, current));
                 if patience.ran_on {
-                    continue;
+                    match self.agent.jvmti.current_thread() {
+                        Ok(current) if stopped.platform(jni, current) => continue,
+                        Ok(_) => {}
+                        Err(_) => stopped.whole = false,
+                    }
                 }
                 return stacks;
             };

@@ -73,7 +73,7 @@ impl Stopped {
             virtual_but: None,
             threads: Vec::new(),
             whole: may_stop && current.is_ok(),
-            listed: true,
+            listed: current.is_ok(),
             _alone: alone,
         };
         // Who does not know himself would stop himself, too.
@@ -217,10 +217,6 @@ fn started(jni: Jni, class: jclass, mut threads: Vec<jobject>) -> Option<Vec<job
 
 /// Whether a thread is virtual. (That GetAllThreads does not list it says nothing: nor does it list some of the VM's own.)
 fn is_virtual(jvmti: Jvmti, jni: Jni, thread: jobject) -> bool {
-    // The VM says no more who is who when it has ended, and GetObjectClass takes no null.
-    if thread.is_null() {
-        return false;
-    }
     let class = jni.class_of(thread);
     let signature = jvmti.class_signature(class).unwrap_or_default();
     jni.forget(class);

@@ -110,16 +110,17 @@ unsafe fn run(vm: *mut JavaVM, command: Command, reply: &mut Reply) -> Result<()
     let agent = || Agent::get().ok_or("cprof is not attached to this JVM; attach it first");
     jni.in_frame(|| match command {
         Command::Attach(text) => session::begin(vm, jni, &text, reply),
-        Command::Detach { started_ms: Some(_), .. } if Agent::get().is_none() => {
-            Err("cprof was detached from this JVM meanwhile; what was counted is in the file that was named then".to_owned())
-        }
-        Command::Detach { out, started_ms } => {
-            let agent = agent()?;
-            if started_ms.is_some_and(|started| started != agent.started) {
-                return Err("what is counted now is another attach's, which it is left to".to_owned());
+        Command::Detach { out, started_ms } => match (Agent::get(), started_ms) {
+            (None, Some(_)) => {
+                Err("cprof was detached from this JVM meanwhile; what was counted is in the file that was named then, or, where \
+                                    that could not be written, in what cprof list --stale shows"
+                    .to_owned())
             }
-            session::end(agent, jni, out.as_deref(), reply)
-        }
+            (Some(another), Some(started)) if another.started != started => {
+                Err("what is counted now is another attach's, which it is left to".to_owned())
+            }
+            _ => session::end(agent()?, jni, out.as_deref(), reply),
+        },
         Command::Snapshot(out) => {
             faults::pass("snapshot");
             let (summary, still) = agent()?.write_profile(jni, &out);

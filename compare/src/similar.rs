@@ -28,13 +28,13 @@ pub enum Kinds {
 pub fn similar(list: &[Symbol], what: &str, kinds: Kinds) -> String {
     let name = what.split('(').next().unwrap_or_default().replace('/', ".");
     let sorted = |names: &mut dyn Iterator<Item = String>| {
-        let mut names: Vec<String> = names.map(cut).collect();
+        let mut names: Vec<String> = names.collect();
         names.sort();
         names.dedup();
         names
     };
     let of = |class: &str| -> Vec<&Symbol> { list.iter().filter(|s| s.class == class).collect() };
-    let methods_of = |class: &[&Symbol]| few(&sorted(&mut class.iter().map(|s| s.method.clone())), OF_CLASS);
+    let methods_of = |class: &[&Symbol]| readable(&sorted(&mut class.iter().map(|s| s.method.clone())), OF_CLASS);
     let class = of(&name);
     if kinds == Kinds::Methods && !class.is_empty() {
         return format!("it is a class, of which a method must be named; methods of it that ran: {}", methods_of(&class));
@@ -45,7 +45,7 @@ pub fn similar(list: &[Symbol], what: &str, kinds: Kinds) -> String {
         let others: Vec<&Symbol> = of_class.into_iter().filter(|s| s.method == method).collect();
         let twins = twins(others.iter().copied());
         let others = sorted(&mut others.iter().zip(twins).map(|(s, twin)| format!("{name}{}", signature(&s.descriptor, twin))));
-        return format!("others of that name ran: {}", few(&others, SUGGESTIONS));
+        return format!("others of that name ran: {}", readable(&others, SUGGESTIONS));
     }
     if !of_class.is_empty() {
         return format!("methods of that class that ran: {}", methods_of(&of_class));
@@ -56,7 +56,7 @@ pub fn similar(list: &[Symbol], what: &str, kinds: Kinds) -> String {
     let is_tail = |full: &&String| full.strip_suffix(&*name).is_some_and(|before| before.ends_with(['.', '$']));
     let without_package: Vec<&String> = names.iter().filter(is_tail).collect();
     if !without_package.is_empty() {
-        return format!("similar names: {}", few(&without_package, SUGGESTIONS));
+        return format!("similar names: {}", readable(&without_package, SUGGESTIONS));
     }
     let score = |full: &str| strsim::jaro_winkler(full.rsplit('.').next().unwrap_or(full), method);
     let mut scored: Vec<(f64, &String)> = names.iter().map(|name| (score(name), name)).filter(|s| s.0 > ALIKE).collect();
@@ -65,14 +65,16 @@ pub fn similar(list: &[Symbol], what: &str, kinds: Kinds) -> String {
         return "give classes with their packages, as com.acme.Codec.encode; cprof report --top 0 lists all that ran".to_owned();
     }
     let names: Vec<&String> = scored.iter().take(SUGGESTIONS).map(|s| s.1).collect();
-    format!("similar names: {}", few(&names, SUGGESTIONS))
+    format!("similar names: {}", readable(&names, SUGGESTIONS))
 }
 
-fn cut(name: String) -> String {
-    match name.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name,
-    }
+/// As [`few`], with names that are not too long to be read.
+fn readable<S: AsRef<str>>(names: &[S], most: usize) -> String {
+    let cut = |name: &S| match name.as_ref().char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &name.as_ref()[..end]),
+        None => name.as_ref().to_owned(),
+    };
+    few(&names.iter().map(cut).collect::<Vec<_>>(), most)
 }
 
 #[cfg(test)]
@@ -111,6 +113,9 @@ mod tests {
         assert_eq!(meant("org.Other.encoed"), "similar names: com.acme.Codec.encode, com.acme.Codec.decode");
         let long = [symbol("A", &"n".repeat(65_535), "()V")];
         assert_eq!(similar(&long, "A.n", Kinds::Both), format!("methods of that class that ran: {}…", "n".repeat(200)));
+        let package = [symbol(&format!("p.{}", "L".repeat(300)), "run", "()V")];
+        let tail = format!("{}.run", "L".repeat(300));
+        assert_eq!(similar(&package, &tail, Kinds::Methods), format!("similar names: p.{}…", "L".repeat(198)));
         assert!(meant("zzz").starts_with("give classes with their packages"));
         assert!(meant("com.acme.Codex").starts_with("give classes with their packages"));
         assert_eq!(similar(&list, "com.acme.Codex", Kinds::Both), "similar names: com.acme.Codec");

@@ -36,9 +36,22 @@ fn is_over(stat: &str, status: &str) -> bool {
     matches!(state(stat), Some("Z" | "X")) && last
 }
 
-/// Whether a process is stopped, by a signal or by a debugger of it.
-fn is_stopped(stat: &str) -> bool {
-    matches!(state(stat), Some("T" | "t"))
+/// Why a process does nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// By a signal.
+    Signal,
+    /// By a debugger of the process.
+    Debugger,
+}
+
+/// Of a thread.
+fn stop(stat: &str) -> Option<Stop> {
+    match state(stat)? {
+        "T" => Some(Stop::Signal),
+        "t" => Some(Stop::Debugger),
+        _ => None,
+    }
 }
 
 /// What a process does, as a letter (proc_pid_stat(5)).
@@ -94,9 +107,12 @@ impl Process {
         Process::find(self.pid).is_ok_and(|now| now.start == self.start)
     }
 
-    /// Whether it is stopped, by a signal or by a debugger of it: it does nothing, but others connect to it all the same.
-    pub fn is_stopped(&self) -> bool {
-        read(&format!("/proc/{}/stat", self.pid)).is_ok_and(|stat| is_stopped(&stat))
+    /// Whether it is stopped: it does nothing, but others connect to it all the same.
+    pub fn is_stopped(&self) -> Option<Stop> {
+        let stats = fs::read_dir(format!("/proc/{}/task", self.pid)).ok()?.flatten();
+        // The first thread may have ended.
+        let mut stats = stats.filter_map(|thread| fs::read_to_string(thread.path().join("stat")).ok());
+        stop(&stats.find(|stat| !matches!(state(stat), Some("Z" | "X")))?)
     }
 
     /// When it began, in milliseconds since 1970, to a second or so; `None` when that cannot be found out.

@@ -135,7 +135,7 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
-/// A change in percent of what was before: `+1.50%`. What changed is not shown as 0.
+/// A change in percent of what was before: `+1.50%`. What changed is not shown as 0, and what is left not as gone.
 pub fn relative(before: u64, after: u64) -> String {
     match (before, after) {
         (before, after) if before == after => "0%".to_owned(),
@@ -144,6 +144,8 @@ pub fn relative(before: u64, after: u64) -> String {
             let percent = (after as f64 - before as f64) * 100.0 / before as f64;
             if percent.abs() < 0.01 {
                 format!("{}0.01%", if after < before { "> -" } else { "< +" })
+            } else if after > 0 && percent < -99.99 {
+                "> -100%".to_owned()
             } else {
                 format!("{percent:+.2}%")
             }
@@ -380,6 +382,7 @@ mod tests {
         assert_eq!(relative(1_000_000, 1_000_001), "< +0.01%");
         assert_eq!(relative(1_000_000, 999_999), "> -0.01%");
         assert_eq!(relative(u64::MAX, u64::MAX - 1), "> -0.01%");
+        assert_eq!((relative(100_000_107, 117), relative(117, 0)), ("> -100%".to_owned(), "-100.00%".to_owned()));
         assert_eq!((relative(0, 0), relative(0, 1)), ("0%".to_owned(), "from 0".to_owned()));
     }
 }

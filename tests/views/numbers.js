@@ -117,7 +117,7 @@ test('shares and changes are those of the command line', 'threads.html', async (
     ['0.2%', '0.8%', '12.2%', '12.8%', '33.3%', '-']);
   assert.deepEqual([[800, 801], [800, 803], [200, 100], [3, 3], [0, 1], [1, 0]].map(([before, after]) => change(before, after)),
     ['+0.12%', '+0.38%', '−50.00%', '0%', 'from 0', '−100.00%']);
-  assert.deepEqual([change(1e6, 1e6 + 1), change(1e6, 1e6 - 1)], ['< +0.01%', '> −0.01%']);
+  assert.deepEqual([change(1e6, 1e6 + 1), change(1e6, 1e6 - 1), change(1e8, 117)], ['< +0.01%', '> −0.01%', '> −100%']);
 });
 
 test('callees that call each other are not counted twice', 'threads.html', async () => {

@@ -37,8 +37,9 @@ function change(before, after) {
   if (before === after) return '0%';
   if (before === 0) return 'from 0';
   const percent = (after - before) * 100 / before;
-  // What changed is not shown as 0.
+  // What changed is not shown as 0, and what is left not as gone.
   if (Math.abs(percent) < 0.01) return percent > 0 ? '< +0.01%' : '> −0.01%';
+  if (after > 0 && percent < -99.99) return '> −100%';
   return `${percent > 0 ? '+' : '−'}${fixed(Math.abs(percent), 2)}%`;
 }
 

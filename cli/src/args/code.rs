@@ -1,6 +1,7 @@
 //! Commands that look at code.
 
 use super::{Format, OnTarget, Part};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -21,7 +22,7 @@ pub struct Annotate {
     #[command(flatten)]
     pub part: Part,
     /// A class with its package, or a method of it, a descriptor may follow; * allowed
-    #[arg(value_name = "CLASS[.METHOD[DESCRIPTOR]]")]
+    #[arg(value_name = "CLASS[.METHOD[DESCRIPTOR]]", value_parser = NonEmptyStringValueParser::new())]
     pub what: String,
     /// Where sources are: a directory, src.zip or a -sources.jar; may be given several times
     #[arg(long, value_name = "DIR|ZIP")]

@@ -9,7 +9,7 @@ use crate::report::coverage::gaps;
 use crate::signals::{self, Interrupts};
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use cprof_live::hotspot::attach::{AttachError, check, load};
+use cprof_live::hotspot::attach::{ANSWERING, AttachError, STANDING, check, load};
 use cprof_live::hotspot::exchange::Exchange;
 use cprof_live::hotspot::jvm::{Jvm, NotJvm, Presence};
 use cprof_live::hotspot::metaspace::{Kind, Metaspace};
@@ -35,6 +35,8 @@ struct Target {
     agent: String,
     exchange: Exchange,
     interrupts: Interrupts,
+    /// How long it may be stopped before it is asked.
+    patience: Duration,
 }
 
 /// What the agent said, in its order.
@@ -147,6 +149,8 @@ fn detach_in_time(mut target: Target, reply: &Reply, out: &Path, written: impl F
         tell(format_args!("JVM {pid} ended before the time was up; it wrote {}", out.display()));
         return Ok(());
     }
+    // Nobody else would end what it counts.
+    target.patience = ANSWERING;
     let mut detach = Options::command("detach");
     // Another attach may have followed, whose counts are not for this command.
     said(reply, "started_ms").map_or(Ok(()), |started| detach.add("started_ms", started))?;
@@ -155,6 +159,9 @@ fn detach_in_time(mut target: Target, reply: &Reply, out: &Path, written: impl F
         Err(_) if !target.jvm.process.is_alive() && written() => {
             tell(format_args!("JVM {pid} ended when the time was up; it wrote {}", out.display()));
             return Ok(());
+        }
+        Err(error) if matches!(error.downcast_ref(), Some(AttachError::Stopped { .. })) => {
+            bail!("{error}. It counts until it ends, or until: cprof detach {pid}")
         }
         fetched => fetched.map_err(|error| with_what_is_left(error, pid, &out.display().to_string()))?,
     };
@@ -182,7 +189,7 @@ pub fn detach(args: &Detach) -> Result<()> {
             (out, bytes, reply)
         }
         None => {
-            let parting = format!("JVM {} was told to detach, and has not answered; it writes its profile to {NAMED}", args.pid);
+            let parting = parting_detach(args.pid, NAMED);
             let reply = interrupts.during(parting, || target.send(Options::command("detach")));
             let reply = reply.map_err(|error| with_what_is_left(error, args.pid, NAMED))?;
             let out = said(&reply, "out").context("the agent did not say which file it wrote")?;
@@ -191,6 +198,11 @@ pub fn detach(args: &Detach) -> Result<()> {
     };
     tell(format_args!("detached from JVM {}{}; {}", args.pid, stood_still(&reply), wrote(&out, &size(bytes))));
     Ok(())
+}
+
+/// What a detach leaves behind when it is interrupted twice. `usual`: where the JVM writes by itself.
+fn parting_detach(pid: u32, usual: &str) -> String {
+    format!("JVM {pid} has not answered yet: if it has been told to detach, it writes its profile to {usual}")
 }
 
 /// When the recording of a process began, for file names, in milliseconds since 1970; of one that is not in shared memory: now.
@@ -245,7 +257,7 @@ impl Target {
         };
         let agent = agent.to_str().context("the path of libcprof.so is no text that a JVM could be sent")?.to_owned();
         let exchange = Exchange::new(&jvm.process).with_context(|| format!("making a directory in the /tmp of JVM {pid}"))?;
-        Ok(Target { jvm, agent, exchange, interrupts: interrupts.clone() })
+        Ok(Target { jvm, agent, exchange, interrupts: interrupts.clone(), patience: STANDING })
     }
 
     /// Refuses a JVM whose metaspace is limited, and would be full when its classes are woven or changed back: the program itself
@@ -291,7 +303,7 @@ impl Target {
         )
     }
 
-    /// A JVM that is stopped, or asked by others, answers after minutes.
+    /// A JVM that others ask, too, answers after minutes.
     fn waiting(&self) -> Progress {
         Progress::start(format!("waiting for JVM {}", self.jvm.process.pid))
     }
@@ -300,7 +312,7 @@ impl Target {
     fn send(&mut self, mut options: Options) -> Result<Reply> {
         options.add("reply", &self.exchange.reply_path())?;
         let waiting = self.waiting();
-        let code = load(&self.jvm, &self.agent, &options.text()).map_err(|error| match error {
+        let code = load(&self.jvm, &self.agent, &options.text(), self.patience).map_err(|error| match error {
             AttachError::Unfinished { .. } => {
                 let kept = self.exchange.keep_profile();
                 anyhow!("{error}. A profile that it was to hand over will be in {kept}, as it sees that file")
@@ -335,17 +347,21 @@ impl Target {
 
     /// Has the agent leave, of whose coming nothing is heard but that it came: nobody would end what it counts. Answers what to say.
     fn taken_back(&mut self, error: anyhow::Error, out: &Path) -> anyhow::Error {
-        let pid = self.jvm.process.pid;
-        let parting = format!("JVM {pid} was told to detach, and has not answered; it writes its profile to {}", out.display());
-        match self.interrupts.clone().during(parting, || self.send(Options::command("detach"))) {
-            Err(left) if !left.is::<Unheard>() => {
-                anyhow!(
-                    "{error}. It counts until it ends, as it could not be told to detach: {left:#}. Try again: cprof detach {pid}"
-                )
+        let (pid, out) = (self.jvm.process.pid, out.display().to_string());
+        self.patience = ANSWERING;
+        let detach = Options::command("detach");
+        match self.interrupts.clone().during(parting_detach(pid, &out), || self.send(detach)) {
+            Ok(reply) => {
+                let out = said(&reply, "out").unwrap_or(&out);
+                anyhow!("{error}. So it was told to detach again; what it had counted is in {out}, as it sees that file")
             }
-            _ => anyhow!(
-                "{error}. So it was told to detach again; what it had counted is in {}, as it sees that file",
-                out.display()
+            Err(left) if is_end(&left) => anyhow!("{error}. {}", with_what_is_left(left, pid, &out)),
+            Err(left) if which::recorded(pid).is_ok() => {
+                anyhow!("{error}. It counts until it ends, or until: cprof detach {pid}. To have it do so now failed: {left:#}")
+            }
+            Err(_) => anyhow!(
+                "{error}. So it was told to detach again; what it had counted is in {out}, or, where that could not be written, in what \
+                 cprof list --stale shows"
             ),
         }
     }

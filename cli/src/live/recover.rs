@@ -13,8 +13,8 @@ use cprof_profile::{file, model};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// More frames than any stack has: each may put its context's counts off by one.
-const MOST_ACTIVE: u64 = 1 << 20;
+/// More frames than the largest stacks have, of some GB: each may put its context's counts off by one.
+const MOST_ACTIVE: u64 = 1 << 31;
 
 /// Writes it, checks it, and says what it is worth.
 pub fn recover(args: &Recover) -> Result<()> {

@@ -6,7 +6,7 @@
 
 use super::jvm::Jvm;
 use super::waking::{WAKING, connect};
-use crate::process::{not_ours, own_user, user_name};
+use crate::process::{Stop, not_ours, own_user, user_name};
 use cprof_instrument::abi::OLDEST_JDK;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -20,9 +20,9 @@ const OPTIONS: [&str; 3] = ["JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTI
 /// Longest argument that a JVM takes (`AttachOperation::arg_length_max`).
 const LONGEST: usize = 1024;
 /// How long it may take to answer: weaving all loaded classes of a large server takes seconds.
-pub(super) const ANSWERING: Duration = Duration::from_secs(300);
-/// How long a JVM that listens may be stopped: longer than a debugger stops a process to look at it.
-const STANDING: Duration = Duration::from_secs(1);
+pub const ANSWERING: Duration = Duration::from_secs(300);
+/// How long a JVM that listens may be stopped before it is asked: longer than a look at a process takes.
+pub const STANDING: Duration = Duration::from_secs(3);
 /// A JVM's answer is a few lines.
 const LONGEST_ANSWER: u64 = 1 << 20;
 
@@ -85,13 +85,12 @@ pub enum AttachError {
         pid: u32,
     },
     /// It does nothing at all.
-    #[error(
-        "JVM {pid} is stopped, by a signal or by a debugger of the process; it was asked for nothing. Have it go on, as kill -CONT {pid} \
-         does, and try again"
-    )]
+    #[error("JVM {pid} is stopped, {}, and was asked for nothing; try again when it goes on", stopped_by(*pid, *by))]
     Stopped {
         /// The process.
         pid: u32,
+        /// By what.
+        by: Stop,
     },
     /// The agent was still at it when nobody waited any longer.
     #[error("JVM {pid} has not answered within {} s, and is still at it, or is stopped; cprof list shows whether it is recorded", ANSWERING.as_secs())]
@@ -164,24 +163,32 @@ pub enum AttachError {
     },
 }
 
-/// Has a JVM load an agent and call its `Agent_OnAttach` with these options. Answers that function's result.
+fn stopped_by(pid: u32, by: Stop) -> String {
+    match by {
+        Stop::Signal => format!("by a signal (kill -CONT {pid} has it go on)"),
+        Stop::Debugger => "by a debugger of the process".to_owned(),
+    }
+}
+
+/// Has a JVM load an agent and call its `Agent_OnAttach` with these options, unless it is stopped for longer than `patience`. Answers
+/// that function's result.
 ///
 /// # Errors
 /// See [`AttachError`]; nothing has been changed in the JVM then, but for [`AttachError::Unfinished`], when it is still at it.
-pub fn load(jvm: &Jvm, library: &str, options: &str) -> Result<i32, AttachError> {
+pub fn load(jvm: &Jvm, library: &str, options: &str, patience: Duration) -> Result<i32, AttachError> {
     check(jvm, library, options)?;
     // "true": the path is absolute.
-    result(jvm.process.pid, &ask(jvm, "load", [library, "true", options])?)
+    result(jvm.process.pid, &ask(jvm, "load", [library, "true", options], patience)?)
 }
 
 /// Gives a JVM a command of the protocol's, which may be asked for nothing that [`load`] is not. Answers its answer.
-pub(super) fn ask(jvm: &Jvm, command: &str, arguments: [&str; 3]) -> Result<String, AttachError> {
+pub(super) fn ask(jvm: &Jvm, command: &str, arguments: [&str; 3], patience: Duration) -> Result<String, AttachError> {
     let pid = jvm.process.pid;
     let mut stream = connect(&jvm.process)?;
     let since = Instant::now();
-    while jvm.process.is_stopped() {
-        if since.elapsed() >= STANDING {
-            return Err(AttachError::Stopped { pid });
+    while let Some(by) = jvm.process.is_stopped() {
+        if since.elapsed() >= patience {
+            return Err(AttachError::Stopped { pid, by });
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -289,11 +296,11 @@ mod tests {
             agent: None,
         };
         for version in ["1.8.0_402", "11.0.22", "16"] {
-            let why = load(&old(version), "/nowhere/libcprof.so", "").unwrap_err().to_string();
+            let why = load(&old(version), "/nowhere/libcprof.so", "", STANDING).unwrap_err().to_string();
             assert!(why.ends_with(&format!("is of JDK {version}; cprof attaches to JDK 17 and later")), "{why}");
         }
         for version in ["17.0.19", "17", "25-ea", ""] {
-            let why = load(&old(version), "/nowhere/libcprof.so", "").unwrap_err();
+            let why = load(&old(version), "/nowhere/libcprof.so", "", STANDING).unwrap_err();
             assert!(matches!(why, AttachError::Invisible { .. }), "{version}: {why}");
         }
     }

@@ -80,12 +80,13 @@ impl Exchange {
     /// It cannot be read, or is too long: of a part of it nobody could tell what is missing.
     pub fn reply(&self) -> io::Result<Option<Vec<(String, String)>>> {
         let Some(file) = self.file(REPLY)? else { return Ok(None) };
+        // The next answer is written here, too.
+        unlinkat(&self.directory, REPLY, AtFlags::empty())?;
         let mut text = String::new();
         file.take(LONGEST_REPLY + 1).read_to_string(&mut text)?;
         if text.len() as u64 > LONGEST_REPLY {
             return Err(io::Error::other(format!("it is longer than {}", size(LONGEST_REPLY))));
         }
-        unlinkat(&self.directory, REPLY, AtFlags::empty())?;
         let pair = |line: &str| line.split_once(':').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()));
         Ok(Some(text.lines().filter_map(pair).collect()))
     }

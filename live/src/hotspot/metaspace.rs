@@ -1,6 +1,6 @@
 //! A JVM's memory for classes, as it says itself.
 
-use super::attach::{AttachError, ask};
+use super::attach::{AttachError, STANDING, ask};
 use super::jvm::Jvm;
 
 /// A JVM's metaspace, where it is limited.
@@ -43,11 +43,11 @@ impl Metaspace {
     /// The JVM cannot be asked.
     pub fn of(jvm: &Jvm) -> Result<Option<Metaspace>, AttachError> {
         // To count classes the JVM stands still and goes through all loaders.
-        let basic = ask(jvm, "jcmd", ["VM.metaspace basic", "", ""])?;
+        let basic = ask(jvm, "jcmd", ["VM.metaspace basic", "", ""], STANDING)?;
         if limit(&basic).is_none() && class_space(&basic).is_none() {
             return Ok(None);
         }
-        Ok(Metaspace::parse(&ask(jvm, "jcmd", ["VM.metaspace", "", ""])?))
+        Ok(Metaspace::parse(&ask(jvm, "jcmd", ["VM.metaspace", "", ""], STANDING)?))
     }
 
     fn parse(report: &str) -> Option<Metaspace> {

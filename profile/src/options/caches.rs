@@ -83,7 +83,9 @@ impl Caches {
                 "cache={shared} is shared by all threads, and cache-scope=thread is not; leave one of them out"
             )));
         }
-        let scoped = |cache: CacheSpec| CacheSpec { scope: self.scope.unwrap_or(cache.scope), ..cache };
+        // Where all lookups have one outcome, it is the same whose the cache is.
+        let scope_of = |cache: &CacheSpec| if cache.is_fixed() { Scope::Thread } else { self.scope.unwrap_or(cache.scope) };
+        let scoped = |cache: CacheSpec| CacheSpec { scope: scope_of(&cache), ..cache };
         let caches: Vec<CacheSpec> = caches.into_iter().map(scoped).collect();
         if let Some(twice) = caches.iter().enumerate().find_map(|(i, cache)| caches[..i].contains(cache).then_some(cache)) {
             return Err(Wrong(format!("cache={twice} is given twice; give it once")));

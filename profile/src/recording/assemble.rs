@@ -86,7 +86,7 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
     profile.warnings.extend(capture.warnings);
     profile.warnings.extend(torn(log, profile.run.taken));
     profile.warnings.extend(without_classes(log, &profile.run.options));
-    profile.warnings.extend(left_out(log, &profile.run.options, &profile.run.roots));
+    profile.warnings.extend(left_out(&profile.run.options, &profile.run.roots));
     if misplaced > 0 {
         let places = counted(misplaced, "place", "places");
         profile.warnings.push(format!("{places} of exceptions lie in no block of their methods; those blocks count whole"));
@@ -111,16 +111,21 @@ fn without_classes(log: &Log<'_>, options: &str) -> Option<String> {
     })
 }
 
-/// Roots whose class `include=` and `exclude=` have left out.
-fn left_out(log: &Log<'_>, options: &str, roots: &[String]) -> Option<String> {
-    let chooses = options.split(',').any(|option| option.starts_with("include=") || option.starts_with("exclude="));
-    let is_woven = |class: &Pattern| log.classes.iter().any(|c| !c.methods.is_empty() && class.matches(&dotted(c.name)));
-    let is_left_out = |root: &&String| Pattern::new(root).class().is_some_and(|class| !is_woven(&class));
+/// Roots whose class `include=` and `exclude=` leave out; of those that name one.
+fn left_out(options: &str, roots: &[String]) -> Option<String> {
+    let patterns = |name: &str| -> Vec<Pattern> {
+        options.split(',').filter_map(|option| option.strip_prefix(name)).map(Pattern::new).collect()
+    };
+    let [include, exclude] = ["include=", "exclude="].map(patterns);
+    let any = |patterns: &[Pattern], class: &str| patterns.iter().any(|pattern| pattern.matches(class));
+    let is_left_out = |root: &&String| {
+        let root = dotted(root);
+        let class = root.split('(').next().and_then(|name| name.rsplit_once('.')).map_or("", |(class, _)| class);
+        !class.is_empty() && !class.contains('*') && (!include.is_empty() && !any(&include, class) || any(&exclude, class))
+    };
     let without: Vec<&str> = roots.iter().filter(is_left_out).map(String::as_str).collect();
-    (chooses && !without.is_empty()).then(|| {
-        let without = without.join(", ");
-        format!("root={without} is of no class that was counted: include= and exclude= leave it out, or it was never loaded")
-    })
+    (!without.is_empty())
+        .then(|| format!("no calls of root={} are counted: include= and exclude= leave its class out", without.join(", root=")))
 }
 
 /// What is to be said of a log's end. A record that is being written is of a class that has not run.
@@ -460,6 +465,16 @@ pub(super) fn flow(planner: &mut Planner, class: &ClassFile<'_>, index: u16) -> 
 mod tests {
     use super::*;
     use crate::recording::log::{Entry, encode};
+
+    #[test]
+    fn roots_that_are_left_out_are_named() {
+        let roots = ["a.B.c", "a/B$D.<init>(Ljava/lang/String;)V", "*.run"].map(str::to_owned);
+        let said = |options: &str| left_out(options, &roots).unwrap_or_default();
+        assert_eq!((said("sites=on,out=x"), said("include=a.*")), (String::new(), String::new()));
+        assert!(said("exclude=a.B").starts_with("no calls of root=a.B.c are counted"));
+        let both = "no calls of root=a.B.c, root=a/B$D.<init>(Ljava/lang/String;)V are counted: include= and exclude= leave its class out";
+        assert_eq!([said("include=b.*"), said("include=a.*,exclude=a.*")], [both, both]);
+    }
 
     #[test]
     fn a_log_that_ends_in_a_record_is_damaged_only_where_nobody_could_be_writing_it() {

@@ -299,7 +299,7 @@ fn what_the_user_left_out_is_no_gap() {
             let running = Running::start(java(&bench, Some(&agent), ""), &directory);
             assert_eq!(running.end(), (String::new(), String::new()), "{name}");
             let warnings = Report::read(&out).warnings;
-            let told = warnings.iter().any(|w| w.starts_with("root=Serve.request is of no class that was counted"));
+            let told = warnings.iter().any(|w| w.starts_with("no calls of root=Serve.request are counted"));
             assert_eq!(told, is_left_out, "{name}, {option}: {warnings:?}");
         }
     }

@@ -339,7 +339,7 @@ fn a_detach_that_is_interrupted_twice_says_where_its_profile_will_be() {
                 std::thread::sleep(Duration::from_millis(100));
                 place.exists()
             });
-            assert!(!written || calls(place, "Workers", "tick") > 0, "{said}");
+            assert!(if written { calls(place, "Workers", "tick") > 0 } else { recording(pid).is_some() }, "{said}");
             fs::remove_dir_all(place.parent().expect("a directory")).or_fail(place.display());
             written
         });
@@ -448,6 +448,30 @@ fn a_jvm_that_ends_while_it_is_attached_to_spares_an_older_profile() {
                 assert!(totals["bytecodes"].as_u64() > Some(0), "JDK {}, {wait} ms: {ending:?} {totals}", bench.jdk.feature);
             }
         }
+    });
+}
+
+/// An `attach --for` waits for a JVM that is stopped when the time is up: nobody else would end what it counts.
+#[test]
+fn a_jvm_that_is_stopped_when_the_time_is_up_is_waited_for() {
+    run::on_every_jdk(|bench| {
+        let directory = build::fresh(&format!("timed-stopped-{}", bench.jdk.feature));
+        let out = directory.join("it.cprof");
+        let workers = Workers::start(bench, None, &[], &["busy"]).started();
+        let pid = workers.pid().to_string();
+        let mut attach = run::heeding_signals(&command(&["attach", &pid, "--for", "1h", "-o", text(&out)]));
+        let attaching = attach.stderr(Stdio::piped()).spawn().or_fail("starting cprof attach");
+        while recording(workers.pid()).is_none() || cprof(&["snapshot", &pid, "-o", "-"]).code != 0 {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        stop(workers.pid());
+        // Its time is up.
+        signal(attaching.id(), libc::SIGINT);
+        std::thread::sleep(Duration::from_secs(4));
+        signal(workers.pid(), libc::SIGCONT);
+        let ending = Ending::from(attaching.wait_with_output().or_fail("waiting for cprof attach"));
+        assert!(ending.code == 0 && ending.stderr.contains("detached; the JVM stood still"), "{ending:?}");
+        assert!(calls(&out, "Workers", "tick") > 0 && recording(workers.pid()).is_none());
     });
 }
 

@@ -219,7 +219,7 @@ fn top_ends_when_cprof_is_detached() {
             terminal.until("pause", |screen| screen.lines().next().is_some_and(|line| line.ends_with(", paused")));
         }
         assert_eq!(cprof(&["detach", &pid]).code, 0);
-        let said = format!("JVM {pid} is not recorded in shared memory any more: cprof was detached from it");
+        let said = format!("cprof was detached: JVM {pid} is not being recorded");
         terminal.until("end", |screen| screen.contains(&said) && screen.contains("ended with 0"));
     }
     workers.kill();

@@ -107,25 +107,18 @@ impl Watch {
         Ok(true)
     }
 
-    /// Goes on with what the process records now: cprof was detached and attached again. Otherwise says why there is nothing to see any
-    /// more.
-    fn renew(&mut self, view: &mut View) -> Option<String> {
+    /// What the process records now that the recording has ended: cprof was detached and attached again. Or why it records nothing.
+    fn next(&self) -> Result<(Recording, RunFacts), String> {
         let pid = self.process.pid;
         let since = Instant::now();
         while self.process.is_alive() {
-            match recorded(self.process.pid) {
-                Ok((recording, run)) => {
-                    view.restart(&run);
-                    (self.recording, self.run, self.meter, self.last) = (recording, run, Meter::default(), None);
-                    return None;
-                }
-                Err(_) if since.elapsed() > ENDING => {
-                    return Some(format!("JVM {pid} is not recorded in shared memory any more: cprof was detached from it"));
-                }
+            match recorded(pid) {
+                Ok(next) => return Ok(next),
+                Err(error) if since.elapsed() > ENDING => return Err(format!("cprof was detached: {error:#}")),
                 Err(_) => std::thread::sleep(Duration::from_millis(20)),
             }
         }
-        Some(format!("process {pid} has ended; if it was killed: cprof recover {pid}"))
+        Err(format!("process {pid} has ended; if it was killed: cprof recover {pid}"))
     }
 
     fn once(&mut self, args: &Top) -> Result<()> {
@@ -155,14 +148,22 @@ impl Watch {
         let mut screen = Screen::new().context("setting up the terminal")?;
         let mut next = Instant::now();
         while !ended.load(Ordering::Relaxed) {
-            let is_there = self.process.is_alive() && self.recording.is_recorded();
-            if !is_there || !view.paused && Instant::now() >= next {
-                if (!is_there || !self.look(&mut view)?)
-                    && let Some(why) = self.renew(&mut view)
-                {
-                    drop(screen);
-                    output::tell(format_args!("{why}"));
-                    return Ok(());
+            let has_ended = !self.recording.is_recorded() || !self.process.is_alive();
+            if view.paused && has_ended || !view.paused && Instant::now() >= next {
+                if has_ended || !self.look(&mut view)? {
+                    match self.next() {
+                        Ok((recording, run)) if !view.paused => {
+                            view.restart(&run);
+                            (self.recording, self.run, self.meter, self.last) = (recording, run, Meter::default(), None);
+                        }
+                        // What is shown stays until the pause ends.
+                        Ok(_) => {}
+                        Err(why) => {
+                            drop(screen);
+                            output::tell(format_args!("{why}"));
+                            return Ok(());
+                        }
+                    }
                 }
                 // Looking must not become all that a core does, however large the tree.
                 next = Instant::now() + args.every.max(3 * view.took);
@@ -205,6 +206,7 @@ impl Watch {
     }
 
     fn write(&self) -> Result<String> {
+        ensure!(self.recording.is_recorded(), "cprof was detached, and what it counts now is shown when the pause ends");
         let profile = take::read(&self.recording)?.profile(Taken::Running)?;
         let now = profile.run.ended_ms / 1000;
         let path = out_path(&format!("cprof-{}-{now}.cprof", self.process.pid), profile.run.pid, profile.run.started_ms);
