@@ -219,6 +219,8 @@ impl Arena {
                 Ok(0) => return Err(io::ErrorKind::StorageFull.into()),
                 Ok(written) => next += written as u64,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A limit that was set since: it is one of writing, not of what a file has.
+                Err(error) if error.kind() == io::ErrorKind::FileTooLarge => return self.allocate(at, length),
                 Err(error) => return Err(error),
             }
         }

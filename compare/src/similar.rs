@@ -74,7 +74,9 @@ fn readable<S: AsRef<str>>(names: &[S], most: usize) -> String {
         Some((end, _)) => format!("{}…", &name.as_ref()[..end]),
         None => name.as_ref().to_owned(),
     };
-    few(&names.iter().map(cut).collect::<Vec<_>>(), most)
+    let mut names: Vec<String> = names.iter().map(cut).collect();
+    names.dedup();
+    few(&names, most)
 }
 
 #[cfg(test)]

@@ -107,12 +107,17 @@ impl Process {
         Process::find(self.pid).is_ok_and(|now| now.start == self.start)
     }
 
-    /// Whether it is stopped: it does nothing, but others connect to it all the same.
+    /// Whether it is stopped, with all its threads: it does nothing, but others connect to it all the same.
     pub fn is_stopped(&self) -> Option<Stop> {
-        let stats = fs::read_dir(format!("/proc/{}/task", self.pid)).ok()?.flatten();
-        // The first thread may have ended.
-        let mut stats = stats.filter_map(|thread| fs::read_to_string(thread.path().join("stat")).ok());
-        stop(&stats.find(|stat| !matches!(state(stat), Some("Z" | "X")))?)
+        let mut by = None;
+        for thread in fs::read_dir(format!("/proc/{}/task", self.pid)).ok()?.flatten() {
+            let Ok(stat) = read(&thread.path().join("stat").to_string_lossy()) else { continue };
+            // The first thread may have ended.
+            if !matches!(state(&stat), Some("Z" | "X")) {
+                by = Some(stop(&stat)?);
+            }
+        }
+        by
     }
 
     /// When it began, in milliseconds since 1970, to a second or so; `None` when that cannot be found out.

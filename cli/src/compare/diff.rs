@@ -163,14 +163,15 @@ impl<'a> Report<'a> {
         if self.by == By::Method {
             return name(What::Method(row.at));
         }
-        let context = contexts[row.at as usize];
-        let mut label = name(context.what);
-        if let Some(bci) = context.site.checked_sub(1) {
-            label.push_str(&format!("  from bytecode {bci}"));
-        }
-        let mut at = context.parent;
+        let named = |at: u32| {
+            let context = contexts[at as usize];
+            let site = context.site.checked_sub(1).map_or_else(String::new, |bci| format!(" from bytecode {bci}"));
+            name(context.what) + &site
+        };
+        let mut label = named(row.at);
+        let mut at = contexts[row.at as usize].parent;
         for _ in 0..CALLERS.min(callers[row.at as usize]) {
-            label.push_str(&format!(" < {}", name(contexts[at as usize].what)));
+            label.push_str(&format!(" < {}", named(at)));
             at = contexts[at as usize].parent;
         }
         if let more @ 1.. = callers[row.at as usize].saturating_sub(CALLERS) {

@@ -202,7 +202,9 @@ pub fn detach(args: &Detach) -> Result<()> {
 
 /// What a detach leaves behind when it is interrupted twice. `usual`: where the JVM writes by itself.
 fn parting_detach(pid: u32, usual: &str) -> String {
-    format!("JVM {pid} has not answered yet: if it has been told to detach, it writes its profile to {usual}")
+    format!(
+        "JVM {pid} has not answered yet: if it has been told to detach, it writes its profile to {usual}; if not, it counts until: cprof detach {pid}"
+    )
 }
 
 /// When the recording of a process began, for file names, in milliseconds since 1970; of one that is not in shared memory: now.
@@ -356,12 +358,16 @@ impl Target {
                 anyhow!("{error}. So it was told to detach again; what it had counted is in {out}, as it sees that file")
             }
             Err(left) if is_end(&left) => anyhow!("{error}. {}", with_what_is_left(left, pid, &out)),
-            Err(left) if which::recorded(pid).is_ok() => {
+            // Not told, or it could not.
+            Err(left) if left.is::<AttachError>() || which::recorded(pid).is_ok() => {
                 anyhow!("{error}. It counts until it ends, or until: cprof detach {pid}. To have it do so now failed: {left:#}")
             }
-            Err(_) => anyhow!(
+            Err(left) if left.is::<Unheard>() => anyhow!(
                 "{error}. So it was told to detach again; what it had counted is in {out}, or, where that could not be written, in what \
                  cprof list --stale shows"
+            ),
+            Err(left) => anyhow!(
+                "{error}. So it was told to detach again: {left:#}. Whether it counts, cprof list shows; what it has left, cprof list --stale"
             ),
         }
     }
@@ -373,7 +379,8 @@ impl Target {
         options.add("out", &path)?;
         // The second signal leaves the directory there, as the agent may still write.
         let parting = format!(
-            "JVM {pid} has not answered yet: if it has been asked for a profile, that will be in {path}, as the JVM sees that file"
+            "JVM {pid} has not answered yet: if it has been asked for a profile, that will be in {path}, as the JVM sees that file; \
+             if not, it goes on as it was: cprof list"
         );
         let sent = self.interrupts.clone().during(parting, || self.send(options));
         // What was counted is in it, however the command went on.

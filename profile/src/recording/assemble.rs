@@ -86,7 +86,7 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
     profile.warnings.extend(capture.warnings);
     profile.warnings.extend(torn(log, profile.run.taken));
     profile.warnings.extend(without_classes(log, &profile.run.options));
-    profile.warnings.extend(left_out(&profile.run.options, &profile.run.roots));
+    profile.warnings.extend(left_out(log, &profile.run.options, &profile.run.roots));
     if misplaced > 0 {
         let places = counted(misplaced, "place", "places");
         profile.warnings.push(format!("{places} of exceptions lie in no block of their methods; those blocks count whole"));
@@ -111,8 +111,8 @@ fn without_classes(log: &Log<'_>, options: &str) -> Option<String> {
     })
 }
 
-/// Roots whose class `include=` and `exclude=` leave out; of those that name one.
-fn left_out(options: &str, roots: &[String]) -> Option<String> {
+/// Roots whose class `include=` and `exclude=` leave out; of those that name one method. (Some are woven all the same.)
+fn left_out(log: &Log<'_>, options: &str, roots: &[String]) -> Option<String> {
     let patterns = |name: &str| -> Vec<Pattern> {
         options.split(',').filter_map(|option| option.strip_prefix(name)).map(Pattern::new).collect()
     };
@@ -120,8 +120,10 @@ fn left_out(options: &str, roots: &[String]) -> Option<String> {
     let any = |patterns: &[Pattern], class: &str| patterns.iter().any(|pattern| pattern.matches(class));
     let is_left_out = |root: &&String| {
         let root = dotted(root);
-        let class = root.split('(').next().and_then(|name| name.rsplit_once('.')).map_or("", |(class, _)| class);
-        !class.is_empty() && !class.contains('*') && (!include.is_empty() && !any(&include, class) || any(&exclude, class))
+        let method = root.split('(').next().filter(|method| !method.contains('*'));
+        let Some((class, _)) = method.and_then(|method| method.rsplit_once('.')) else { return false };
+        let is_woven = log.classes.iter().any(|c| !c.methods.is_empty() && dotted(c.name) == class);
+        (!include.is_empty() && !any(&include, class) || any(&exclude, class)) && !is_woven
     };
     let without: Vec<&str> = roots.iter().filter(is_left_out).map(String::as_str).collect();
     (!without.is_empty())
@@ -468,9 +470,10 @@ mod tests {
 
     #[test]
     fn roots_that_are_left_out_are_named() {
-        let roots = ["a.B.c", "a/B$D.<init>(Ljava/lang/String;)V", "*.run"].map(str::to_owned);
-        let said = |options: &str| left_out(options, &roots).unwrap_or_default();
+        let roots = ["a.B.c", "a/B$D.<init>(Ljava/lang/String;)V", "*.run", "a.*", "a.B.*c"].map(str::to_owned);
+        let said = |options: &str| left_out(&Log::read(&[]), options, &roots).unwrap_or_default();
         assert_eq!((said("sites=on,out=x"), said("include=a.*")), (String::new(), String::new()));
+        assert_eq!(left_out(&Log::read(&[]), "exclude=a.B", &roots[2..]), None, "they may be of other classes");
         assert!(said("exclude=a.B").starts_with("no calls of root=a.B.c are counted"));
         let both = "no calls of root=a.B.c, root=a/B$D.<init>(Ljava/lang/String;)V are counted: include= and exclude= leave its class out";
         assert_eq!([said("include=b.*"), said("include=a.*,exclude=a.*")], [both, both]);

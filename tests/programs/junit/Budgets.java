@@ -48,6 +48,11 @@ class Budgets {
     }
 
     @Test
+    @BytecodeBudget(value = 10, atLeast = 20)
+    void cannotBeKept() {
+    }
+
+    @Test
     @BytecodeBudget(1)
     void failsByItself() {
         fail("for its own reason");

@@ -54,28 +54,29 @@ fn budgets_on(jdk: &Jdk) {
     for more in [&[][..], &parallel] {
         let flags = [&[agent.clone(), "-Dcprof.budgets=require".to_owned()], more].concat();
         let (counts, text) = outcome(jdk, &directory, &flags);
-        assert_eq!(counts, [4, 3, 0], "JDK {}, {more:?}: {text}", jdk.feature);
+        assert_eq!(counts, [4, 4, 0], "JDK {}, {more:?}: {text}", jdk.feature);
         for message in [
             "beyond executed 283 bytecodes; its budget is at most 282",
             "cheaper executed 283 bytecodes; its budget is at least 284",
             "for its own reason",
+            "no execution keeps to a budget of at least 20 and at most 10 bytecodes",
         ] {
             assert!(text.contains(message), "JDK {}, {more:?}: no {message:?} in {text}", jdk.feature);
         }
     }
     // Who runs the agent wants to know that it counts something else, and need not count JUnit.
-    for (options, expected) in [("root=Nobody.nothing", [0, 7, 0]), ("root=Budgets*.*", [4, 3, 0])] {
+    for (options, expected) in [("root=Nobody.nothing", [0, 8, 0]), ("root=Budgets*.*", [4, 4, 0])] {
         let (counts, text) = outcome(jdk, &directory, &[format!("{agent},{options}")]);
         assert_eq!(counts, expected, "JDK {}, {options}: {text}", jdk.feature);
         assert_eq!(text.contains("the agent did not count Budgets: see its options root, "), counts[0] == 0, "{text}");
     }
     let (counts, text) = outcome(jdk, &directory, &[format!("{agent},depth=3")]);
-    assert_eq!(counts, [0, 7, 0], "JDK {}, depth=3: {text}", jdk.feature);
+    assert_eq!(counts, [0, 8, 0], "JDK {}, depth=3: {text}", jdk.feature);
     assert!(text.contains("the agent could not read its counts"), "{text}");
     for (flags, expected) in [
-        (vec![], [6, 1, 0]),
-        (vec!["-Dcprof.budgets=skip".to_owned()], [0, 0, 7]),
-        (vec!["-Dcprof.budgets=require".to_owned()], [0, 7, 0]),
+        (vec![], [6, 2, 0]),
+        (vec!["-Dcprof.budgets=skip".to_owned()], [0, 1, 7]),
+        (vec!["-Dcprof.budgets=require".to_owned()], [0, 8, 0]),
     ] {
         let (counts, text) = outcome(jdk, &directory, &flags);
         assert_eq!(counts, expected, "JDK {} without the agent, {flags:?}: {text}", jdk.feature);

@@ -149,7 +149,7 @@ impl Watch {
         let mut next = Instant::now();
         while !ended.load(Ordering::Relaxed) {
             let has_ended = !self.recording.is_recorded() || !self.process.is_alive();
-            if view.paused && has_ended || !view.paused && Instant::now() >= next {
+            if has_ended || !view.paused && Instant::now() >= next {
                 if has_ended || !self.look(&mut view)? {
                     match self.next() {
                         Ok((recording, run)) if !view.paused => {
@@ -165,10 +165,10 @@ impl Watch {
                         }
                     }
                 }
-                // Looking must not become all that a core does, however large the tree.
-                next = Instant::now() + args.every.max(3 * view.took);
-                if !view.ready() {
-                    next = Instant::now() + Duration::from_millis(200).min(args.every);
+                // Looking must not become all that a core does, however large the tree. A pause is over at once.
+                next = Instant::now();
+                if !view.paused {
+                    next += if view.ready() { args.every.max(3 * view.took) } else { Duration::from_millis(200).min(args.every) };
                 }
             }
             screen.show(|width, height| view.lines(width, height))?;
@@ -206,7 +206,7 @@ impl Watch {
     }
 
     fn write(&self) -> Result<String> {
-        ensure!(self.recording.is_recorded(), "cprof was detached, and what it counts now is shown when the pause ends");
+        ensure!(self.recording.is_recorded(), "the recording that is shown has ended");
         let profile = take::read(&self.recording)?.profile(Taken::Running)?;
         let now = profile.run.ended_ms / 1000;
         let path = out_path(&format!("cprof-{}-{now}.cprof", self.process.pid), profile.run.pid, profile.run.started_ms);

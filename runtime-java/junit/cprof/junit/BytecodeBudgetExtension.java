@@ -21,6 +21,11 @@ public final class BytecodeBudgetExtension implements BeforeTestExecutionCallbac
 
     @Override
     public void beforeTestExecution(ExtensionContext context) {
+        BytecodeBudget budget = context.getRequiredTestMethod().getAnnotation(BytecodeBudget.class);
+        if (budget != null && budget.value() < Math.max(budget.atLeast(), 1)) {
+            throw new IllegalArgumentException("no execution keeps to a budget of at least " + budget.atLeast() + " and at most "
+                + budget.value() + " bytecodes");
+        }
         long before = CProf.bytecodes(name(context.getRequiredTestMethod()));
         if (before == WITHOUT_AGENT) {
             uncounted(context, "ignore", "the tests do not run under the cprof agent");
