@@ -215,10 +215,8 @@ impl Arena {
         let (mut next, end) = (at, at + length);
         while next < end {
             let zeros = &ZEROS[..ZEROS.len().min((end - next) as usize)];
-            match file.write_at(zeros, next) {
-                Ok(0) => return Err(io::ErrorKind::StorageFull.into()),
-                Ok(written) => next += written as u64,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            match file.write_all_at(zeros, next) {
+                Ok(()) => next += zeros.len() as u64,
                 // A limit that was set since: it is one of writing, not of what a file has.
                 Err(error) if error.kind() == io::ErrorKind::FileTooLarge => return self.allocate(at, length),
                 Err(error) => return Err(error),

@@ -3,7 +3,7 @@
 use crate::intrinsics;
 use cprof_instrument::classfile::{ClassFile, Method};
 use cprof_instrument::weave::Treatment;
-use cprof_profile::names::{Pattern, dotted};
+use cprof_profile::names::{Pattern, dotted, selects};
 use cprof_profile::options::Options;
 use cprof_profile::recording::log::NOT_SELECTED;
 
@@ -85,8 +85,7 @@ impl Policy {
         }
         // A hidden class's name has a suffix of the VM's behind a point, in which no pattern is to look for it.
         let class = dotted(class.split('.').next().unwrap_or(class));
-        let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(&class));
-        (self.include.is_empty() || any(&self.include)) && !any(&self.exclude)
+        selects(&self.include, &self.exclude, &class)
     }
 
     /// Whether any method of a class that is loaded, given by its internal name, is woven.

@@ -115,6 +115,12 @@ impl Pattern {
     }
 }
 
+/// Whether patterns of `include=` and `exclude=` select a class, given by its dotted name.
+pub fn selects(include: &[Pattern], exclude: &[Pattern], class: &str) -> bool {
+    let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(class));
+    (include.is_empty() || any(include)) && !any(exclude)
+}
+
 /// A text with a `*` in the place of each number.
 pub fn numbers_starred(text: &str) -> String {
     let mut starred = String::with_capacity(text.len());

@@ -9,7 +9,7 @@ use crate::flow::{Block, Edge, EdgeKind, Flow};
 use crate::leb128;
 use crate::measure::ByNode;
 use crate::model::{Class, Counters, Departure, DepartureKind, Gap, Method, Nodes, Profile, RunFacts, Taken, special};
-use crate::names::{Pattern, counted, dotted};
+use crate::names::{Pattern, counted, dotted, selects};
 use cprof_instrument::Planner;
 use cprof_instrument::abi::{flags, kind};
 use cprof_instrument::classfile::ClassFile;
@@ -117,13 +117,12 @@ fn left_out(log: &Log<'_>, options: &str, roots: &[String]) -> Option<String> {
         options.split(',').filter_map(|option| option.strip_prefix(name)).map(Pattern::new).collect()
     };
     let [include, exclude] = ["include=", "exclude="].map(patterns);
-    let any = |patterns: &[Pattern], class: &str| patterns.iter().any(|pattern| pattern.matches(class));
     let is_left_out = |root: &&String| {
         let root = dotted(root);
         let method = root.split('(').next().filter(|method| !method.contains('*'));
         let Some((class, _)) = method.and_then(|method| method.rsplit_once('.')) else { return false };
         let is_woven = log.classes.iter().any(|c| !c.methods.is_empty() && dotted(c.name) == class);
-        (!include.is_empty() && !any(&include, class) || any(&exclude, class)) && !is_woven
+        !selects(&include, &exclude, class) && !is_woven
     };
     let without: Vec<&str> = roots.iter().filter(is_left_out).map(String::as_str).collect();
     (!without.is_empty())

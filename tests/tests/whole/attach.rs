@@ -623,7 +623,7 @@ fn frames_of_virtual_threads_that_were_active_before_are_told() {
         assert_eq!(running.ask("go on"), "done");
         assert_ok(&running.command("command=detach"));
         let warnings = Report::read(&out).warnings;
-        let told = warnings.iter().any(|w| w.contains("active when cprof came") && w.contains("Parked.parked"));
+        let told = warnings.iter().any(|w| w.contains("frames were active when cprof came") && w.contains("Parked.parked"));
         assert!(told, "JDK {}: {warnings:?}", bench.jdk.feature);
         running.end();
     }

@@ -62,7 +62,7 @@ fn attached_under_load(server: Server) {
         assert!((at_least..=at_most).contains(&now), "{jdk}: {now}, not from {at_least} to {at_most}");
         let outside = file("outside.cprof");
         let ending = live::cprof(&["snapshot", &running.pid().to_string(), "-q", "-o", outside.to_str().expect("a text")]);
-        let warns = ending.stderr.lines().filter(|line| !line.contains("active when cprof came")).count();
+        let warns = ending.stderr.lines().filter(|line| !line.contains("frames were active when cprof came")).count();
         assert_eq!((ending.code, warns), (0, 0), "{jdk}: {}", ending.stderr);
         let seen = handled(server, &outside);
         assert!((now..=load.answered() + CLIENTS - at_first).contains(&seen), "{jdk}: {seen} after {now}");
