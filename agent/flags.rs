@@ -4,8 +4,8 @@
 //! In `Agent_OnLoad` the flags are parsed but not yet used, so that setting them there is like setting them on the command line.
 
 use crate::intrinsics;
+use crate::vm::Vm;
 use crate::vm_structs::{Library, Structs};
-use jni_sys::JavaVM;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ops::RangeInclusive;
 
@@ -114,7 +114,7 @@ impl Flags {
     ///
     /// # Errors
     /// It does not describe them.
-    pub fn of(vm: *mut JavaVM) -> Result<Flags, String> {
+    pub fn of(vm: Vm) -> Result<Flags, String> {
         Flags::find(vm).ok_or_else(|| NO_FLAGS.to_owned())
     }
 
@@ -227,7 +227,7 @@ impl Flags {
         (kilobytes > 0).then(|| (kilobytes as i64).saturating_mul(1024))
     }
 
-    fn find(vm: *mut JavaVM) -> Option<Flags> {
+    fn find(vm: Vm) -> Option<Flags> {
         let library = Library::of(vm)?;
         let structs = Structs::open(&library)?;
         // SAFETY: these static fields of JVMFlag are a JVMFlag* and a size_t; their addresses are the VM's own description.

@@ -7,6 +7,7 @@ use crate::jvmti::{Callbacks, Capability, Event, Jvmti, MethodId, RawEnv, jthrea
 use crate::muted::Muted;
 use crate::{Agent, VIRTUAL_THREADS, contained, faults, guard, hidden, message, room};
 use cprof_instrument::abi;
+use cprof_instrument::classfile::mutf8;
 use cprof_profile::recording::log::Entry;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -145,7 +146,7 @@ unsafe extern "C" fn class_file_load_hook(
         // SAFETY: the VM passes length readable bytes, null or a terminated name, and this thread's environment or null; all
         // are valid during the callback.
         let (jni, bytes, name) = unsafe {
-            let name = if name.is_null() { None } else { CStr::from_ptr(name).to_str().ok() };
+            let name = (!name.is_null()).then(|| mutf8::decode(CStr::from_ptr(name).to_bytes()));
             (Jni::new(jni), std::slice::from_raw_parts(bytes, usize::try_from(length).ok()?), name)
         };
         // Before it is asked whether the agent leaves, as the agent says that it leaves before it asks for this.
@@ -155,7 +156,7 @@ unsafe extern "C" fn class_file_load_hook(
                 agent.classes.leaves(jni, redefined, bytes)
             } else {
                 faults::pass("class hook");
-                agent.classes.weave_loaded(jni, loader, name, bytes, redefined)
+                agent.classes.weave_loaded(jni, loader, name.as_deref(), bytes, redefined)
             };
             let woven = if redefined.is_null() { woven } else { retransform::answer(woven, bytes) };
             retransform::hooked(!redefined.is_null());
@@ -169,10 +170,10 @@ unsafe extern "C" fn class_file_load_hook(
                 *new_bytes = copy;
             }),
             Err(why) => {
-                if let Some(name) = name {
+                if let Some(name) = &name {
                     agent.classes.not_woven(jni, loader, name);
                 }
-                agent.classes.left_alone(name.unwrap_or("(a class without a name)"), &why);
+                agent.classes.left_alone(name.as_deref().unwrap_or("(a class without a name)"), &why);
                 None
             }
         }

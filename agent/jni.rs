@@ -1,10 +1,12 @@
-//! The unsafe edge to JNI: the handful of functions the agent calls, none of which runs Java code unless it says so.
+//! The unsafe edge to JNI: the handful of functions the agent calls. None runs Java code unless it says so, but that asking
+//! for a field or a method initialises its class (JNI specification, GetFieldID and GetMethodID).
 
+use crate::vm::Vm;
 use crate::{faults, refusals};
 use cprof_instrument::classfile::mutf8;
 use jni_sys::{
-    JNI_OK, JNI_TRUE, JNI_VERSION_1_2, JNIEnv, JNINativeMethod, JavaVM, jbyteArray, jclass, jfieldID, jmethodID, jobject,
-    jobjectArray, jstring, jvalue,
+    JNI_OK, JNI_TRUE, JNI_VERSION_1_2, JNIEnv, JNINativeMethod, jbyteArray, jclass, jfieldID, jmethodID, jobject, jobjectArray,
+    jstring, jvalue,
 };
 use std::ffi::{CStr, c_void};
 use std::marker::PhantomData;
@@ -59,19 +61,19 @@ impl<'a> Jni<'a> {
     /// The environment of the current thread; `None` when the VM does not know the thread.
     ///
     /// # Safety
-    /// `vm` is the VM's, this thread is in native code, and `'a` does not outlive that.
-    pub unsafe fn current(vm: *mut JavaVM) -> Option<Jni<'a>> {
-        let mut env: *mut c_void = std::ptr::null_mut();
-        // SAFETY: the caller's promise; GetEnv writes one pointer.
-        let code = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JNI_VERSION_1_2) };
+    /// This thread is in native code, and `'a` does not outlive that.
+    pub unsafe fn current(vm: Vm) -> Option<Jni<'a>> {
+        let (env, code) = vm.interface(JNI_VERSION_1_2);
         // SAFETY: the caller's promise.
         if code == JNI_OK { unsafe { Jni::new(env.cast()) } } else { None }
     }
 
     /// The VM.
-    pub fn vm(self) -> Option<*mut JavaVM> {
+    pub fn vm(self) -> Option<Vm> {
         let mut vm = std::ptr::null_mut();
-        (call!(self, v1_2, GetJavaVM, &mut vm) == JNI_OK).then_some(vm)
+        let found = call!(self, v1_2, GetJavaVM, &mut vm) == JNI_OK;
+        // SAFETY: the VM answered it.
+        found.then(|| unsafe { Vm::new(vm) })
     }
 
     /// Whether a Java exception is pending; it is cleared.

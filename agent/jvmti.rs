@@ -3,9 +3,10 @@
 //! Function numbers, event numbers and capability bits are those of the JVM Tool Interface specification 1.2 and its later
 //! additions, which never renumber (sections "Function Index", "Event Index" and `jvmtiCapabilities`).
 
+use crate::vm::Vm;
 use crate::{faults, refusals};
 use cprof_instrument::classfile::mutf8;
-use jni_sys::{JNIEnv, JavaVM, jclass, jint, jlong, jobject};
+use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::fmt;
 
@@ -176,16 +177,9 @@ pub use stacks::FrameInfo;
 
 impl Jvmti {
     /// An environment of the VM's.
-    ///
-    /// # Safety
-    /// `vm` is the pointer that the VM passed to `Agent_OnLoad` or `Agent_OnAttach`.
-    pub unsafe fn new(vm: *mut JavaVM) -> Result<Jvmti, Error> {
-        let mut env: *mut c_void = std::ptr::null_mut();
-        let code = match faults::fails("GetEnv") {
-            true => faults::JVMTI_NO_MEMORY,
-            // SAFETY: the caller's promise; GetEnv writes one pointer.
-            false => unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, VERSION_1_2) },
-        };
+    pub fn new(vm: Vm) -> Result<Jvmti, Error> {
+        let (env, code) =
+            if faults::fails("GetEnv") { (std::ptr::null_mut(), faults::JVMTI_NO_MEMORY) } else { vm.interface(VERSION_1_2) };
         Error::check("GetEnv", code).map(|()| Jvmti(env.cast()))
     }
 

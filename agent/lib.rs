@@ -1,6 +1,6 @@
 //! The cprof agent: `java -agentpath:libcprof.so=OPTIONS`.
 //!
-//! This file holds what the VM calls by name. The rooms: [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the events, and
+//! This file holds what the VM calls by name. The rooms: [`vm`], [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the events, and
 //! [`turn`], when among other agents' that of classes comes; [`policy`], [`blackholes`], [`intrinsics`], [`flags`] and
 //! [`vm_structs`], what is known about HotSpot; [`classes`], [`colours`], [`ahead`] and [`image`], [`hidden`], [`thread_fields`] and
 //! [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already; [`stack_sizes`], what else is
@@ -47,6 +47,7 @@ mod stopped;
 mod thread_fields;
 mod threads;
 mod turn;
+mod vm;
 mod vm_structs;
 
 use arena::Arena;
@@ -73,6 +74,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use turn::Turn;
+use vm::Vm;
 
 /// First release with virtual threads for good.
 const VIRTUAL_THREADS: u32 = 21;
@@ -110,6 +112,38 @@ pub(crate) struct Agent {
 static AGENT: RwLock<Option<Arc<Agent>>> = RwLock::new(None);
 
 impl Agent {
+    /// An agent that came with the JVM, and has not begun to count.
+    fn new(
+        jvmti: Jvmti,
+        options: Options,
+        (arena, log, directory): Places,
+        contexts: Contexts,
+        classes: Classes,
+        jvm: runtime::Jvm,
+        (pid, started): (u32, u64),
+    ) -> Agent {
+        Agent {
+            caches: Caches::new(arena.clone(), &options.caches),
+            contexts,
+            attached: None,
+            turn: Turn::default(),
+            pauses: Pauses::default(),
+            finished: Mutex::default(),
+            asked: AtomicUsize::default(),
+            runtime: AtomicPtr::default(),
+            jvmti,
+            options,
+            arena,
+            log,
+            directory,
+            classes,
+            pid,
+            started,
+            since: AtomicU64::new(started),
+            jvm,
+        }
+    }
+
     /// The agent, while it is in the JVM.
     fn get() -> Option<Arc<Agent>> {
         AGENT.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -226,8 +260,9 @@ pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _
         ));
         return JNI_ERR;
     }
-    // SAFETY: vm is the VM's.
-    if let Err(why) = contained(|| unsafe { load(vm, options) }) {
+    // SAFETY: the VM passed it.
+    let vm = unsafe { Vm::new(vm) };
+    if let Err(why) = contained(|| load(vm, options)) {
         unprofiled(why);
     }
     JNI_OK
@@ -249,8 +284,10 @@ pub unsafe extern "C" fn Agent_OnAttach(vm: *mut JavaVM, options: *const c_char,
             return JNI_ERR;
         }
     };
-    // SAFETY: vm is the VM's, and this is the thread that it calls its agents on.
-    match catch_unwind(|| unsafe { attach::command(vm, &text) }) {
+    // SAFETY: the VM passed it.
+    let vm = unsafe { Vm::new(vm) };
+    // SAFETY: this is the thread that the VM calls its agents on.
+    match catch_unwind(AssertUnwindSafe(|| unsafe { attach::command(vm, &text) })) {
         Ok(true) => JNI_OK,
         _ => JNI_ERR,
     }
@@ -282,14 +319,10 @@ unsafe fn text(options: *const c_char) -> Result<String, String> {
 }
 
 /// Sets everything up; nothing has been changed in the VM when it fails, but for capabilities that were asked for.
-///
-/// # Safety
-/// `vm` is the pointer the VM passed.
-unsafe fn load(vm: *mut JavaVM, options: Options) -> Result<(), String> {
+fn load(vm: Vm, options: Options) -> Result<(), String> {
     faults::pass("load");
     memory::set_aside().map_err(|e| format!("no memory: {e}"))?;
-    // SAFETY: the caller's promise.
-    let jvmti = unsafe { Jvmti::new(vm) }.map_err(|e| e.to_string())?;
+    let jvmti = Jvmti::new(vm).map_err(|e| e.to_string())?;
     let feature = feature(jvmti)?;
     let flags = Flags::of(vm)?;
     flags.refuse_archiving()?;
@@ -332,26 +365,7 @@ fn begin(
         return Err(memory::NONE.to_owned());
     }
     arena.expose();
-    let agent = Arc::new(Agent {
-        caches: Caches::new(arena.clone(), &options.caches),
-        contexts,
-        attached: None,
-        turn: Turn::default(),
-        pauses: Pauses::default(),
-        finished: Mutex::default(),
-        asked: AtomicUsize::default(),
-        runtime: AtomicPtr::default(),
-        jvmti,
-        options,
-        arena,
-        log,
-        directory,
-        classes,
-        pid,
-        started,
-        since: AtomicU64::new(started),
-        jvm,
-    });
+    let agent = Arc::new(Agent::new(jvmti, options, (arena, log, directory), contexts, classes, jvm, (pid, started)));
     Agent::set(Some(agent.clone()));
     hooks::enable(jvmti)?;
     if let Some(what) = flags.other_compiler() {

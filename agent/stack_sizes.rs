@@ -17,7 +17,7 @@ const SYMBOL: &CStr = c"JVM_StartThread";
 /// Where threads have the size: in a field of their own (JDK 17), or of an object of theirs (JDK 19 and later).
 const SIZE: (&CStr, &CStr) = (c"stackSize", c"J");
 const HOLDER: (&CStr, &CStr, &CStr) = (c"java/lang/Thread$FieldHolder", c"holder", c"Ljava/lang/Thread$FieldHolder;");
-/// So many times as large.
+/// So many times as large, as `cli/src/stack_size.rs` makes the main thread's.
 const BY: i64 = 4;
 /// Who asks for less gets what HotSpot needs by itself, which is less than this (os_posix.cpp, `_java_thread_min_stack_allowed`).
 const LEAST: i64 = 256 << 10;

@@ -28,8 +28,7 @@ impl Turn {
     pub fn leave_to_last(&self, jni: Jni) -> Result<(), String> {
         let vm = jni.vm().ok_or("JNI GetJavaVM failed")?;
         let prepare = || {
-            // SAFETY: the VM's own pointer, the one that it passed to Agent_OnLoad.
-            let last = unsafe { Jvmti::new(vm) }?;
+            let last = Jvmti::new(vm)?;
             last.add_capabilities(&[Capability::AllClassHookEvents])?;
             hooks::set_callbacks(last)?;
             last.enable(Event::ClassFileLoadHook, true)?;

@@ -1,6 +1,6 @@
 //! HotSpot's description of its own data for debuggers (`gHotSpotVMStructs`, vmStructs.cpp), exported by libjvm.
 
-use jni_sys::JavaVM;
+use crate::vm::Vm;
 use std::ffi::{CStr, c_char, c_void};
 
 /// libjvm, however it was loaded.
@@ -8,13 +8,12 @@ pub struct Library(*mut c_void);
 
 impl Library {
     /// The library that a VM's functions are in.
-    pub fn of(vm: *mut JavaVM) -> Option<Library> {
-        // SAFETY: any function of the VM's invocation interface is an address in libjvm, which is loaded: RTLD_NOLOAD only
-        // finds the handle.
+    pub fn of(vm: Vm) -> Option<Library> {
+        // SAFETY: dladdr looks an address up and answers the terminated name of its library, which is loaded: RTLD_NOLOAD only finds
+        // the handle.
         unsafe {
             let mut info: libc::Dl_info = std::mem::zeroed();
-            let function = (**vm).v1_2.GetEnv as *const c_void;
-            if libc::dladdr(function, &mut info) == 0 || info.dli_fname.is_null() {
+            if libc::dladdr(vm.code(), &mut info) == 0 || info.dli_fname.is_null() {
                 return None;
             }
             let handle = libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);

@@ -5,8 +5,9 @@
 use crate::Agent;
 use crate::intrinsics::KEPT;
 use crate::jvmti::MethodId;
+use crate::vm::Vm;
 use crate::vm_structs::{Library, Structs};
-use jni_sys::{JavaVM, jclass};
+use jni_sys::jclass;
 
 /// The latest release whose method ids are known to be addresses.
 const LATEST: u32 = 25;
@@ -20,7 +21,7 @@ pub struct Methods {
 
 impl Methods {
     /// `None`: this VM does not say, or has ids that are no addresses (JDK 26, JDK-8268406).
-    pub fn find(vm: *mut JavaVM, feature: u32) -> Option<Methods> {
+    pub fn find(vm: Vm, feature: u32) -> Option<Methods> {
         if feature > LATEST {
             return None;
         }

@@ -23,8 +23,8 @@ pub mod sight;
 pub use session::Attached;
 
 use crate::jni::Jni;
+use crate::vm::Vm;
 use crate::{Agent, contained, faults, memory, message, refusals, say};
-use jni_sys::JavaVM;
 use request::{Command, Reply, Request};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, TryLockError};
@@ -53,8 +53,8 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
 /// Does what `text` asks. Answers whether it was done.
 ///
 /// # Safety
-/// `vm` is the VM's; this is the thread on which it calls `Agent_OnAttach`, and the call is running.
-pub unsafe fn command(vm: *mut JavaVM, text: &str) -> bool {
+/// This is the thread on which the VM calls `Agent_OnAttach`, and the call is running.
+pub unsafe fn command(vm: Vm, text: &str) -> bool {
     let Request { command, reply: to } = Request::parse(text);
     let mut reply = Reply::default();
     let Some(_turn) = turn() else {
@@ -102,7 +102,7 @@ fn answer(to: Option<&Path>, reply: &Reply, done: Result<(), &str>) {
 
 /// # Safety
 /// As for [`command`].
-unsafe fn run(vm: *mut JavaVM, command: Command, reply: &mut Reply) -> Result<(), String> {
+unsafe fn run(vm: Vm, command: Command, reply: &mut Reply) -> Result<(), String> {
     faults::pass("command");
     memory::set_aside().map_err(|e| format!("no memory: {e}"))?;
     // SAFETY: the caller's promise.

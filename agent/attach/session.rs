@@ -6,25 +6,24 @@ use super::request::Reply;
 use super::retransform::Watched;
 use super::{frames, leftovers, notices, retransform, runtime_classes, written};
 use crate::blackholes;
-use crate::caches::Caches;
 use crate::classes::Classes;
 use crate::contexts::{Contexts, Slots};
 use crate::flags::{Flags, Switched};
 use crate::jni::Jni;
 use crate::jvmti::{Error, Jvmti, MethodId};
 use crate::policy::{Came, Policy};
-use crate::turn::Turn;
+use crate::vm::Vm;
 use crate::{Agent, contained, facts, faults, feature, hooks, memory, message, recording, refusals, runtime};
 use cprof_profile::model::now_ms;
 use cprof_profile::names::{counted, dotted};
 use cprof_profile::options::{self, Options};
 use cprof_profile::recording::Log;
 use cprof_profile::recording::log::Entry;
-use jni_sys::{JavaVM, jclass};
+use jni_sys::jclass;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -88,7 +87,7 @@ pub(super) const BREAKPOINTS: &str = "the debugger's breakpoints in classes that
                                       would put them into the midst of instructions, and crash";
 
 /// Weaves what is loaded, and counts from then on.
-pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result<(), String> {
+pub fn begin(vm: Vm, jni: Jni, text: &str, reply: &mut Reply) -> Result<(), String> {
     let begin = Instant::now();
     if let Some(agent) = Agent::get() {
         let (how, way) = match agent.is_attached() {
@@ -108,8 +107,7 @@ pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result
     if memory::is_short() {
         return Err(memory::NONE.to_owned());
     }
-    // SAFETY: the VM passed this pointer.
-    let jvmti = unsafe { Jvmti::new(vm) }.map_err(|e| e.to_string())?;
+    let jvmti = Jvmti::new(vm).map_err(|e| e.to_string())?;
     let agent = match contained(|| prepare(vm, jvmti, jni, options)) {
         Ok(agent) => agent,
         Err(error) => {
@@ -150,7 +148,7 @@ pub fn begin(vm: *mut JavaVM, jni: Jni, text: &str, reply: &mut Reply) -> Result
 }
 
 /// Everything that must be there before the first class is woven. Counting is off.
-fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<Arc<Agent>, String> {
+fn prepare(vm: Vm, jvmti: Jvmti, jni: Jni, options: Options) -> Result<Arc<Agent>, String> {
     let feature = feature(jvmti)?;
     let flags = Flags::of(vm)?;
     flags.refuse_archiving()?;
@@ -191,31 +189,18 @@ fn prepare(vm: *mut JavaVM, jvmti: Jvmti, jni: Jni, options: Options) -> Result<
         let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, policy, Some(sight));
         // When nothing can fail any more: nobody would switch them back.
         let switched = flags.switch(feature);
+        let attached = Attached {
+            switched,
+            methods,
+            counts: AtomicBool::new(false),
+            leaving: AtomicBool::new(false),
+            before: Mutex::default(),
+        };
+        let places = (arena, log, directory.clone());
         Ok(Arc::new(Agent {
-            caches: Caches::new(arena.clone(), &options.caches),
-            contexts,
-            attached: Some(Attached {
-                switched,
-                methods,
-                counts: AtomicBool::new(false),
-                leaving: AtomicBool::new(false),
-                before: Mutex::default(),
-            }),
-            turn: Turn::default(),
-            pauses: crate::dump::Pauses::default(),
-            finished: Mutex::default(),
-            asked: AtomicUsize::default(),
+            attached: Some(attached),
             runtime: AtomicPtr::new(runtime),
-            jvmti,
-            options,
-            arena,
-            log,
-            directory: directory.clone(),
-            classes,
-            pid,
-            started,
-            since: AtomicU64::new(started),
-            jvm,
+            ..Agent::new(jvmti, options, places, contexts, classes, jvm, (pid, started))
         }))
     });
     if let (Err(_), Some(directory)) = (&prepared, &directory) {
@@ -320,7 +305,7 @@ fn choose<'j>(agent: &Agent, jni: Jni<'j>, classes: &mut Watched<'j>, seen: &mut
         let Some(name) = jvmti.class_name(class) else { continue };
         let modifiable = jvmti.is_modifiable(class);
         // It may have its own code again.
-        let left = modifiable && agent.classes.was_left(class);
+        let left = modifiable && agent.classes.is_tagged(class);
         if !left {
             if runtime::is_own(&name) || agent.classes.entry_of(class).is_some() {
                 continue;

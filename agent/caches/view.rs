@@ -41,8 +41,11 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// `no_reader` keeps those out who read misses. The caller is the only one who has a view of a core's nodes.
-    pub fn new(arena: &'a Arena, _no_reader: &'a RwLockReadGuard<'_, ()>) -> View<'a> {
+    /// `no_reader` keeps those out who read misses.
+    ///
+    /// # Safety
+    /// While misses are counted in a node through this view, nobody counts any there through another.
+    pub unsafe fn new(arena: &'a Arena, _no_reader: &'a RwLockReadGuard<'_, ()>) -> View<'a> {
         let len = arena.len();
         let nodes = (len / abi::UNIT).min(u32::MAX.into()) as u32;
         View { base: arena.base() as *mut u8, len, nodes, _no_reader: PhantomData }
@@ -96,8 +99,8 @@ impl<'a> View<'a> {
         const { assert!(N <= super::lanes::LANES) };
         let row = if cause == Cause::Return { N } else { 0 };
         let at = self.at(node, (misses.0.get() as usize + row) * abi::UNIT as usize);
-        // SAFETY: a node's misses may be touched, and are aligned; every bit pattern is a counter. Nobody else writes the misses of
-        // this core's nodes (the caller of `new`), and whoever reads them waits for the guard.
+        // SAFETY: a node's misses may be touched, and are aligned; every bit pattern is a counter. Nobody else writes them now
+        // (the promise to `new`), and whoever reads them waits for the guard.
         missed.count(unsafe { &mut *at.cast::<[u64; N]>() });
     }
 

@@ -46,9 +46,9 @@ impl Classes {
         if !weave::is_woven(class) {
             if let Some(jni) = jni
                 && !changed.is_null()
-                && self.was_left(changed)
+                && self.is_tagged(changed)
             {
-                self.is_clean(jni, changed);
+                self.forget_left(jni, changed);
             }
             return Comes::Clean;
         }
@@ -84,12 +84,12 @@ impl Classes {
     }
 
     /// Whether a class is known by itself, not by its name: it is hidden, or an earlier recording left it woven.
-    pub fn was_left(&self, class: jclass) -> bool {
+    pub fn is_tagged(&self, class: jclass) -> bool {
         self.jvmti.tag(class).is_ok_and(|tag| tag >= FIRST_CLASS_TAG)
     }
 
-    /// A class that was left woven by an earlier recording has its own code again.
-    fn is_clean(&self, jni: Jni, class: jclass) {
+    /// A class that was left woven by an earlier recording has its own code again: it is known by its name, like others.
+    fn forget_left(&self, jni: Jni, class: jclass) {
         let entry = self.entry_of(class);
         lock(&self.lasting).remove(jni, entry);
         // An error: its frames are taken for those of the code that it had.
@@ -111,7 +111,7 @@ impl Classes {
             return Some(original);
         }
         lock(&self.kept).stay.push(file.name_str().into_owned());
-        if !self.was_left(class)
+        if !self.is_tagged(class)
             && let Some(entry) = self.entry_of(class)
         {
             let jni = jni?;

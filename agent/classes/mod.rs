@@ -33,7 +33,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Tags of class objects of hidden classes begin here; smaller ones are loaders'.
+/// Tags of class objects begin here, of hidden classes and those that an earlier recording left woven; smaller ones are loaders'.
 const FIRST_CLASS_TAG: i64 = 1 << 32;
 /// The tag of classes that are about to be retransformed; no loader has it.
 const AWAITED_TAG: i64 = FIRST_CLASS_TAG - 1;

@@ -11,7 +11,7 @@ use cprof_profile::cycles::ledger::{Charge, Reason};
 use cprof_profile::cycles::{EvaluateError, Options, evaluate_into};
 use cprof_profile::flow::EdgeKind;
 use cprof_profile::measure::Measures;
-use cprof_profile::model::{DepartureKind, Level, NativeSite, Profile};
+use cprof_profile::model::{DepartureKind, NativeSite, Profile};
 use cprof_profile::natives::{NativeCalls, NotTold};
 use cprof_profile::target::{CycleEstimator, InvokeKind, TargetError};
 use rustc_hash::FxHashMap;
@@ -185,16 +185,8 @@ impl Placing<'_, '_> {
 
     /// Takes back what threw. Where a method was counted by blocks, that is known of blocks only that always end so.
     fn exceptions(&mut self, prices: &[Price]) {
-        let flow = &self.counted.method.flow;
         for d in self.counted.counts.departed.iter().filter(|d| d.kind != DepartureKind::Active) {
-            let bci = match self.counted.method.level {
-                Level::Precise => Some(d.bci),
-                Level::Block => flow
-                    .block_at(d.bci)
-                    .filter(|&block| flow.edges.iter().all(|e| e.from as usize != block))
-                    .map(|block| flow.blocks[block].end - 1),
-            };
-            let Some(row) = bci.and_then(|bci| self.counted.row_at(bci)) else { continue };
+            let Some(row) = self.counted.method.thrower(d.bci).and_then(|bci| self.counted.row_at(bci)) else { continue };
             if let Price::Bytecode(price) = prices[row] {
                 self.add(row, d.count.wrapping_mul(price as i64).wrapping_neg());
             }

@@ -77,6 +77,9 @@ pub fn explore(args: &Explore) -> Result<()> {
     notes.extend(how(args).note());
     notes.extend(cautions(&view));
     notes.extend(doubtful(&all, &measured));
+    if measured.iter().any(|m| m.time.1 != base_time.1) {
+        notes.insert(format!("there is no speedup where only one of a processor and {against} has a clock: times are no cycles"));
+    }
     if all.iter().any(|c| c.is_recorded) {
         notes.extend(model_has_changed(&view.profile.run, |name| format!("a matrix with targets = [{name:?}]")));
     }

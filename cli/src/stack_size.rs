@@ -1,4 +1,4 @@
-//! Room on the stack for a program's recursion: frames of profiled code are larger (see `agent/flags.rs`).
+//! Room on the stack for a program's recursion: frames of profiled code are larger (see `agent/stack_sizes.rs`).
 
 use cprof_live::hotspot::launcher::{Arguments, variable_words};
 use std::ffi::{OsStr, OsString};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 const XSS: &str = "-Xss";
 
-/// By how much stacks are larger under cprof.
+/// By how much stacks are larger under cprof: what `agent/stack_sizes.rs` does for all threads but the launcher's.
 const TIMES: u64 = 4;
 
 /// HotSpot takes no more (`-Xss`, arguments.cpp).

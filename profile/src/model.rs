@@ -5,6 +5,7 @@ use crate::cache::CacheSpec;
 use crate::flow::Flow;
 use crate::names::{Pattern, numbers_starred, stable};
 pub use crate::nodes::{Counters, Nodes, NotPacked, Rows, special};
+use crate::options::values;
 use crate::target::ModelFile;
 pub use cprof_instrument::Level;
 use serde::{Deserialize, Serialize};
@@ -134,8 +135,9 @@ impl Profile {
     /// How contexts were folded, as options: `depth=`, `recursion=fold`. Its runs, if there are several, are alike in that.
     pub fn bounds(&self) -> Vec<String> {
         let run = self.runs.first().map_or(&self.run, |run| &run.facts);
-        let bounds = |option: &&str| option.starts_with("depth=") || *option == "recursion=fold";
-        let mut bounds: Vec<String> = run.options.split(',').filter(bounds).map(str::to_owned).collect();
+        let depth = values(&run.options, "depth").map(|depth| format!("depth={depth}"));
+        let folds = values(&run.options, "recursion").filter(|value| *value == "fold").map(|fold| format!("recursion={fold}"));
+        let mut bounds: Vec<String> = depth.chain(folds).collect();
         if self.run.bounded && bounds.is_empty() {
             bounds.push("depth= or recursion=fold".to_owned());
         }
@@ -155,19 +157,17 @@ impl RunFacts {
     /// The first cache of `cache=` whose outcomes need no simulation: ideal, none. A recording for which only such were wished
     /// lists no caches.
     pub fn fixed_cache(&self) -> Option<CacheSpec> {
-        let wished = self.options.split(',').filter_map(|option| option.strip_prefix("cache="));
-        wished.filter_map(|list| CacheSpec::list(list).ok()).flatten().find(CacheSpec::is_fixed)
+        values(&self.options, "cache").filter_map(|list| CacheSpec::list(list).ok()).flatten().find(CacheSpec::is_fixed)
     }
 
     /// What decides which bytecodes are counted, as options: `root=`, `include=`, `exclude=`, and `bba=` unless it says what holds
     /// anyway. Empty: everything, to the bytecode.
     pub fn counted(&self) -> Vec<String> {
-        let decides = |option: &&str| {
-            let is = |name: &str| option.split_once('=').is_some_and(|(given, _)| given == name);
-            is("include") || is("exclude") || is("bba") && *option != "bba=precise"
-        };
         let mut given: Vec<String> = self.roots.iter().map(|root| format!("root={root}")).collect();
-        given.extend(self.options.split(',').filter(decides).map(str::to_owned));
+        for name in ["include", "exclude", "bba"] {
+            let decides = values(&self.options, name).filter(|value| (name, *value) != ("bba", "precise"));
+            given.extend(decides.map(|value| format!("{name}={value}")));
+        }
         given.sort_unstable();
         given.dedup();
         given
@@ -384,6 +384,20 @@ impl Method {
         };
         let before = departures.iter().filter(|d| (start..bci).contains(&d.bci));
         before.fold(entered, |n, d| n.wrapping_sub(d.count))
+    }
+
+    /// Where the bytecode stands that threw in a [`Departure`] at `bci`. Counted by blocks, any of its block may have; that is
+    /// charged whole, and of the block's last bytecode it is certain, if that always throws, whether it was reached or not.
+    pub fn thrower(&self, bci: u32) -> Option<u32> {
+        match self.level {
+            Level::Precise => Some(bci),
+            Level::Block => {
+                let at = self.flow.block_at(bci)?;
+                let leads_on = self.flow.edges.iter().any(|e| e.from as usize == at);
+                // What leads nowhere ends with athrow, one byte long.
+                (!leads_on).then(|| self.flow.blocks[at].end - 1)
+            }
+        }
     }
 }
 

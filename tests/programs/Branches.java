@@ -1,4 +1,4 @@
-// Shows: branches, switches and exceptions whose outcomes follow from n; tests/annotate.rs and the documentation know them.
+// Shows: branches, switches and exceptions whose outcomes follow from n; tests/tests/whole/annotate.rs and the documentation know them.
 // expect: Branches.counted(I)I calls=1 thrown=0
 // expect: Branches.third(I)I calls=1000 thrown=334
 class Branches {

@@ -5,6 +5,7 @@ use super::view::View;
 use cprof_profile::model::{Level, Native, Profile, Run, RunFacts};
 use cprof_profile::names::stable;
 use cprof_profile::natives;
+use cprof_profile::options::values;
 use cprof_profile::projections::MethodRow;
 use serde::Serialize;
 
@@ -132,7 +133,7 @@ pub struct TooLarge<'a> {
 
 impl<'a> TooLarge<'a> {
     fn list(profile: &'a Profile) -> Vec<TooLarge<'a>> {
-        let asked_for = |run: &RunFacts| run.options.split(',').any(|o| o == "bba=block");
+        let asked_for = |run: &RunFacts| values(&run.options, "bba").any(|level| level == "block");
         if asked_for(&profile.run) || profile.runs.iter().any(|run| asked_for(&run.facts)) {
             return Vec::new();
         }

@@ -113,10 +113,11 @@ pub fn chosen_cache(profile: &Profile, name: &str, model: &Model) -> CacheSpec {
     simulated.copied().unwrap_or(own)
 }
 
-/// Says which model wanted the cache.
+/// Says which model it is about, where the error does not.
 fn hint(e: anyhow::Error, profile: &Profile, target: &str) -> anyhow::Error {
     match e.downcast_ref::<NotSimulated>() {
         Some(e) if Outcomes::of(profile, e.wanted).is_err() => anyhow::anyhow!("target {target}: {e}"),
+        _ if e.to_string().starts_with(&format!("{target}:")) => e,
         _ => e.context(format!("target {target}")),
     }
 }

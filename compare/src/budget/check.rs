@@ -6,6 +6,7 @@ use crate::similar::{Kinds, similar};
 use cprof_profile::metrics::{Metric, Sheet};
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::Pattern;
+use cprof_profile::options::values;
 use cprof_profile::tree::What;
 use std::collections::BTreeMap;
 
@@ -115,8 +116,7 @@ pub fn check<'b>(
 
 /// What the recording left out as it was told to, for a method that it does not have.
 fn left_out(run: &RunFacts) -> String {
-    let given = |option: &str| run.options.split(',').any(|given| given.starts_with(option));
-    let selected = given("include=") || given("exclude=");
+    let selected = ["include", "exclude"].iter().any(|name| values(&run.options, name).next().is_some());
     match (run.roots.is_empty(), selected) {
         (true, false) => String::new(),
         (true, true) => ", which has what include= and exclude= selected".to_owned(),

@@ -100,11 +100,16 @@ impl Prices<'_> {
         Ok(hits.saturating_add(missed))
     }
 
-    /// What misses cost more than hits.
-    fn extra(&mut self, kind: InvokeKind, misses: u64, words: u32) -> Result<u64, TargetError> {
-        let hits = misses.saturating_mul(self.invoke(kind, None)?);
-        Ok(self.calls(kind, misses, misses, words)?.saturating_sub(hits))
+    /// What misses cost more than hits; below 0 in a model where they cost less.
+    fn extra(&mut self, kind: InvokeKind, misses: u64, words: u32) -> Result<i128, TargetError> {
+        let hits = self.calls(kind, misses, 0, words)?;
+        Ok(i128::from(self.calls(kind, misses, misses, words)?) - i128::from(hits))
     }
+}
+
+/// A sum, within what 64 bits hold.
+fn sum(cycles: u64, extra: i128) -> u64 {
+    i128::from(cycles).saturating_add(extra).clamp(0, u64::MAX.into()) as u64
 }
 
 /// Calls whose kinds only the caller's counts can tell.
@@ -329,9 +334,13 @@ impl Work<'_> {
             (&[][..], node)
         };
         let kind = sites.first().map_or(InvokeKind::Vm, |s| s.1);
-        let cycles = self.prices.extra(kind, misses, words)?;
-        (self.ledger)(Charge::new(charged, Reason::CallMisses { sites }, 0, cycles));
-        self.out.add(charged, &Metrics { cycles, ..Metrics::default() });
+        let extra = self.prices.extra(kind, misses, words)?;
+        // The JVM's calls are not charged, so nothing is taken off them.
+        let extra = if kind == InvokeKind::Vm { extra.max(0) } else { extra };
+        let before = self.out.cycles.get(charged);
+        let after = sum(before, extra);
+        (self.ledger)(Charge::new(charged, Reason::CallMisses { sites }, before, after));
+        self.out.cycles.set(charged, after);
         Ok(())
     }
 
@@ -400,8 +409,8 @@ impl Work<'_> {
                 own_calls -= own;
                 let missed = Missed { own, by_jvm: misses - own, certain: by_jvm == 0 || all_missed };
                 let (extra, of_jvm, off) = self.mixed_misses(&executed, most, missed, words)?;
-                cycles = cycles.saturating_add(extra);
-                upcalls = upcalls.saturating_add(of_jvm);
+                cycles = sum(cycles, extra);
+                upcalls = sum(upcalls, of_jvm);
                 doubt.calls += if off > 0 { misses } else { 0 };
                 doubt.cycles = doubt.cycles.saturating_add(off);
             }
@@ -420,7 +429,7 @@ impl Work<'_> {
         most: InvokeKind,
         missed: Missed,
         words: u32,
-    ) -> Result<(u64, u64, u64), EvaluateError> {
+    ) -> Result<(i128, i128, u64), EvaluateError> {
         let Missed { own, by_jvm, certain } = missed;
         let without_upcalls = self.options.without_upcalls;
         let mut of_jvm = |misses| if without_upcalls { Ok(0) } else { self.prices.extra(InvokeKind::Vm, misses, words) };
@@ -435,7 +444,7 @@ impl Work<'_> {
             };
             off = off.max(other.abs_diff(said));
         }
-        Ok((extra, upcalls, off))
+        Ok((extra, upcalls, u64::try_from(off).unwrap_or(u64::MAX)))
     }
 
     fn take_out_natives(&mut self, natives: &[NativeCalls], not_told: &NotTold) -> Result<(), EvaluateError> {

@@ -139,21 +139,6 @@ pub(super) struct Own {
     pub(super) returns: u64,
 }
 
-/// Where the bytecode stands that threw. Counted by blocks, any of its block may have; that is charged whole, and of the block's
-/// last bytecode it is certain, if that always throws, whether it was reached or not.
-fn thrower(method: &Method, departure: &Departure) -> Option<(u32, u32)> {
-    match method.level {
-        Level::Precise => Some((departure.bci, departure.bci + 1)),
-        Level::Block => {
-            let at = method.flow.block_at(departure.bci)?;
-            let leads_on = method.flow.edges.iter().any(|e| e.from as usize == at);
-            let end = method.flow.blocks[at].end;
-            // What leads nowhere ends with athrow, one byte long.
-            (!leads_on).then_some((end - 1, end))
-        }
-    }
-}
-
 impl Rule {
     pub(super) fn own(&self, method: &Method, counters: &[u64], departures: &[Departure]) -> Own {
         let mut returns = self.returns.dot(counters);
@@ -165,10 +150,11 @@ impl Rule {
         let returns = returns.max(0) as u64;
         let (mut exceptions, mut estimated_exceptions) = (0i64, 0i64);
         for d in departures.iter().filter(|d| d.kind != DepartureKind::Active) {
-            let Some((start, end)) = thrower(method, d) else { continue };
-            exceptions = exceptions.wrapping_add(self.thrower.range(start, end).wrapping_mul(d.count));
-            if self.thrower.range(start, end) > 0 {
-                let estimated = self.estimated.costs.range(start, end);
+            let Some(bci) = method.thrower(d.bci) else { continue };
+            let cost = self.thrower.range(bci, bci + 1);
+            exceptions = exceptions.wrapping_add(cost.wrapping_mul(d.count));
+            if cost > 0 {
+                let estimated = self.estimated.costs.range(bci, bci + 1);
                 estimated_exceptions = estimated_exceptions.wrapping_add(estimated.wrapping_mul(d.count));
             }
         }

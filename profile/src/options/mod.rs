@@ -67,6 +67,15 @@ const LEAST_MEMORY: u64 = 16 << 20;
 /// The largest: references in the arena are 32 bits wide in units of 8 bytes.
 const MOST_MEMORY: u64 = 30 << 30;
 
+/// The values of an option, as often as it is given, in the text of options that were valid when a recording began.
+pub fn values<'o>(options: &'o str, name: &str) -> impl Iterator<Item = &'o str> {
+    options
+        .split(',')
+        .filter_map(|option| option.split_once('='))
+        .filter(move |(given, _)| *given == name)
+        .map(|(_, value)| value)
+}
+
 /// Whether a word is the name of an option.
 fn is_option(word: &str) -> bool {
     VALID.split(", ").any(|option| option.split('=').next() == Some(word))

@@ -10,6 +10,7 @@ use crate::leb128;
 use crate::measure::ByNode;
 use crate::model::{Class, Counters, Departure, DepartureKind, Gap, Method, Nodes, Profile, RunFacts, Taken, special};
 use crate::names::{Pattern, counted, dotted, selects};
+use crate::options::values;
 use cprof_instrument::Planner;
 use cprof_instrument::abi::{flags, kind};
 use cprof_instrument::classfile::ClassFile;
@@ -101,8 +102,7 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
 /// Patterns of `include=` that left everything out.
 fn without_classes(log: &Log<'_>, options: &str) -> Option<String> {
     let fits = |pattern: &Pattern| log.classes.iter().any(|class| pattern.matches(&dotted(class.name)));
-    let includes = options.split(',').filter_map(|option| option.strip_prefix("include="));
-    let without: Vec<&str> = includes.filter(|include| !fits(&Pattern::new(include))).collect();
+    let without: Vec<&str> = values(options, "include").filter(|include| !fits(&Pattern::new(include))).collect();
     let without = without.join(", ");
     (!without.is_empty()).then(|| {
         format!(
@@ -113,10 +113,8 @@ fn without_classes(log: &Log<'_>, options: &str) -> Option<String> {
 
 /// Roots whose class `include=` and `exclude=` leave out; of those that name one method. (Some are woven all the same.)
 fn left_out(log: &Log<'_>, options: &str, roots: &[String]) -> Option<String> {
-    let patterns = |name: &str| -> Vec<Pattern> {
-        options.split(',').filter_map(|option| option.strip_prefix(name)).map(Pattern::new).collect()
-    };
-    let [include, exclude] = ["include=", "exclude="].map(patterns);
+    let patterns = |name: &str| -> Vec<Pattern> { values(options, name).map(Pattern::new).collect() };
+    let [include, exclude] = ["include", "exclude"].map(patterns);
     let is_left_out = |root: &&String| {
         let root = dotted(root);
         let method = root.split('(').next().filter(|method| !method.contains('*'));

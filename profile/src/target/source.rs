@@ -139,7 +139,8 @@ impl Reader<'_> {
         {
             return Ok(value);
         }
-        self.error(item.span(), format!("{name} must be a whole number of at most 64 bits"))
+        let quoted = if matches!(item.get_ref(), DeValue::String(_)) { ", without quotes" } else { "" };
+        self.error(item.span(), format!("{name} must be a whole number of at most 64 bits{quoted}"))
     }
 
     fn unknown<T>(&self, key: &Spanned<toml::de::DeString<'_>>, place: &str, known: &[&str]) -> Result<T, TargetError> {

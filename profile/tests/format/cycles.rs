@@ -258,6 +258,20 @@ fn what_the_jvm_asks_for_is_not_the_callers_calls() {
 }
 
 #[test]
+fn a_miss_may_cost_less_than_a_hit() {
+    let (cheaper, cheap) = (overlaid("\"*\" = \"-50*miss\""), overlaid("\"*\" = \"-50\""));
+    let loads = calling("demo/Main", ("loadClass", "(Ljava/lang/String;)Ljava/lang/Class;"), 0, 5).0;
+    // The class initialiser's call, which the JVM made, is not charged there.
+    let mut bounded = mixed(2, 3).0;
+    bounded.run.bounded = true;
+    for profile in [mixed(2, 3).0, mixed(2, 3).1, mixed(2, 5).0, loads, bounded] {
+        let missed = on(&profile, &cheaper, &options("none")).unwrap();
+        assert_eq!(cycles(&missed), cycles(&on(&profile, &cheap, &options("none")).unwrap()), "all calls miss");
+        assert_ne!(cycles(&missed), cycles(&on(&profile, &cheaper, &options("ideal")).unwrap()));
+    }
+}
+
+#[test]
 fn where_callers_are_lost_calls_count_where_they_are_executed() {
     let mut profile = cprof_synthetic::demo().profile(&[]);
     profile.run.bounded = true;

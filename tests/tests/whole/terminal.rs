@@ -1,4 +1,4 @@
-//! In a real terminal, by tmux: `cprof top` at 80 and 200 columns, with and without colour, and its keys (`tests/live.rs` has it
+//! In a real terminal, by tmux: `cprof top` at 80 and 200 columns, with and without colour, and its keys (`live.rs` has it
 //! without one); the colours of what prints and ends.
 
 use cprof_tests::live::{Workers, cprof, recording};

@@ -18,8 +18,8 @@ import jdk.internal.vm.annotation.Stable;
  *
  * <p>Rules of these classes, each with its reason:
  * <ul>
- * <li>They call each other, and native methods and intrinsics without a Java body, only: any other Java method is woven too and
- * would call back ({@code Unsafe.getInt(long)} has a body, {@code getInt(Object, long)} has none).
+ * <li>What may run while a thread counts calls nothing but these classes, and native methods and intrinsics without a Java body: any
+ * other Java method is woven too and would call back ({@code Unsafe.getInt(long)} has a body, {@code getInt(Object, long)} has none).
  * <li>No class initialisers: woven code runs before {@code Unsafe} can be initialised. Until {@link #start} a field is tested, no
  * more.
  * <li>Any call may throw StackOverflowError. An object is filled first, then its first word is written, then it is reached from
@@ -39,7 +39,7 @@ public final class CProfRuntime {
     @Stable static long tid;
     /** The virtual threads that have a tree, by its number: {@link CProfThreads#list}. The agent reads it. */
     static Thread[][] virtuals;
-    /** Set by the agent once {@link #grow0} is bound: before, the lookup would run Java code in the middle of any method. */
+    /** Set once {@link #grow0} is bound: before, the lookup would run Java code in the middle of any method. */
     static boolean bound;
     /** Set by the agent when it could not weave what counting needs: it does not begin. */
     private static boolean barred;
