@@ -5,13 +5,13 @@ mod plot;
 
 use crate::args::{Evaluating, Explore, Format, settings};
 use crate::compare::cautions;
+use crate::loaded::processor::{cpi, model_has_changed, percent, ratio};
+use crate::loaded::view::{Shape, View};
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::report::field;
-use crate::report::processor::{cpi, model_has_changed, percent, ratio};
-use crate::report::view::{Shape, View};
 use crate::style::{Style, printable};
 use crate::table::Table;
+use crate::table::field;
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cycles::{Metrics, evaluate};

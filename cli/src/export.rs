@@ -2,11 +2,11 @@
 
 use crate::args::{Export, ExportFormat as Format};
 use crate::compare::cautions_of_contexts;
+use crate::loaded::view::{Shape, View};
 use crate::metrics::{Notes, TARGET_ADDS, columns, load};
 use crate::output::{self, Output};
 use crate::parquet;
 use crate::progress::Progress;
-use crate::report::view::{Shape, View};
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow};
 use cprof_compare::metric::find;

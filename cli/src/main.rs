@@ -14,6 +14,7 @@ mod export;
 mod histogram;
 mod launch;
 mod live;
+mod loaded;
 mod merge;
 mod metrics;
 mod output;

@@ -1,10 +1,10 @@
 //! The numbers of a view as columns: what it counted, and its cycles on several processors with several caches.
 
 use crate::args::{Evaluating, Part, Processors};
+use crate::loaded::processor::{chosen_cache, model_has_changed, model_of_option, model_of_recording};
+use crate::loaded::view::{Counted, Measured, Shape, View};
 use crate::output;
 use crate::progress::Progress;
-use crate::report::processor::{chosen_cache, model_has_changed, model_of_option, model_of_recording};
-use crate::report::view::{Counted, Measured, Shape, View};
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;

@@ -1,10 +1,10 @@
 //! `cprof export --format parquet`: a directory per table, in it a file per run.
 
 use crate::args::Processors;
+use crate::loaded::view::View;
 use crate::metrics::{Notes, processors};
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::report::view::View;
 use anyhow::{Context, Result, bail};
 use cprof_fleet::{Column, Export, blocks, methods, nodes, part_in, run_id, runs};
 use cprof_profile::projections::by_method;

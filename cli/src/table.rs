@@ -1,4 +1,4 @@
-//! Columns of text.
+//! Columns of text, and fields of CSV.
 
 use crate::style::{Style, printable_or_marked};
 use std::io::{self, Write};
@@ -41,4 +41,9 @@ impl Table {
         }
         Ok(())
     }
+}
+
+/// A field of a CSV row as RFC 4180 wants it.
+pub fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

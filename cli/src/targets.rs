@@ -1,7 +1,7 @@
 //! `cprof targets`: the processors there are models of.
 
 use crate::args::{Targets, TargetsCommand};
-use crate::report::processor::model_of_option;
+use crate::loaded::processor::model_of_option;
 use crate::style::{Style, printable};
 use crate::table::Table;
 use crate::usage::Usage;

@@ -1,7 +1,7 @@
 //! Bytecode, block by block.
 
 use super::{Shown, cost, foot, head};
-use crate::report::view::{View, share};
+use crate::loaded::view::{View, share};
 use crate::style::Style;
 use crate::table::Table;
 use anyhow::Result;

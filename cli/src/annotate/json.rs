@@ -2,8 +2,8 @@
 
 use super::Shown;
 use super::source::{File, files};
-use crate::report::processor::Sums;
-use crate::report::view::View;
+use crate::loaded::processor::Sums;
+use crate::loaded::view::View;
 use anyhow::Result;
 use cprof_annotate::method::{Block, Outcome, Row, Way};
 use cprof_annotate::source::Sources;

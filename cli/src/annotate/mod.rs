@@ -7,8 +7,8 @@ mod source;
 
 use crate::args::{Annotate, AnnotateFormat};
 use crate::compare::cautions;
+use crate::loaded::view::{Shape, View, share};
 use crate::output;
-use crate::report::view::{Shape, View, share};
 use crate::style::{Style, printable};
 use anyhow::{Context, Result};
 use cprof_annotate::charges::Charges;

@@ -1,6 +1,6 @@
 //! Which methods are meant.
 
-use crate::report::view::View;
+use crate::loaded::view::View;
 use crate::style::printable;
 use anyhow::{Result, bail};
 use cprof_compare::similar::{Kinds, similar};

@@ -2,7 +2,7 @@
 
 use super::bytecode::{self, describe};
 use super::{Shown, cost, foot, head, separate};
-use crate::report::view::{View, share};
+use crate::loaded::view::{View, share};
 use crate::style::Style;
 use crate::table::Table;
 use anyhow::Result;

@@ -5,10 +5,10 @@ mod junit;
 
 use crate::args::{Check, CheckFormat, Evaluating, Part, setting};
 use crate::compare::{doubts, doubts_of_two, recorded_differently};
+use crate::loaded::processor::{chosen_cache, model, model_has_changed, model_of_recording};
+use crate::loaded::view::{Shape, View};
 use crate::metrics::{Notes, OnProcessor, columns as numbers, evaluated};
 use crate::output::{self, Output};
-use crate::report::processor::{chosen_cache, model, model_has_changed, model_of_recording};
-use crate::report::view::{Shape, View};
 use crate::style::Style;
 use crate::usage::{self, Usage};
 use anyhow::{Context, Result, anyhow, bail};

@@ -10,9 +10,9 @@ pub use notes::{MODELS_DIFFER, all_doubts, cautions, cautions_of_contexts, doubt
 pub use overlap::overlap;
 
 use crate::args::{Processors, Two};
+use crate::loaded::view::{Shape, View};
 use crate::metrics::{self, Notes, TARGET_ADDS, columns, telling};
 use crate::progress::Progress;
-use crate::report::view::{Shape, View};
 use anyhow::{Context, Result};
 use cprof_compare::diff::{Comparison, Pair};
 use cprof_compare::metric::{NoMetric, find};

@@ -1,9 +1,9 @@
 //! What a reader of a comparison must know besides the numbers.
 
 use super::Loaded;
+use crate::loaded::view::View;
 use crate::metrics::Notes;
 use crate::report::coverage::NO_ROOM;
-use crate::report::view::View;
 use cprof_compare::diff::Comparison;
 use cprof_compare::pair::By;
 use cprof_compare::renumbering::{Renumbered, Unclear};

@@ -3,9 +3,9 @@
 use super::{Loaded, notes};
 use crate::args::{Format, Overlap};
 use crate::output;
-use crate::report::field;
 use crate::style::Style;
 use crate::table::Table;
+use crate::table::field;
 use anyhow::Result;
 use cprof_compare::overlap::{Overlap as Degree, overlap as degree};
 use cprof_profile::names::thousands;

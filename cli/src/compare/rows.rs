@@ -1,7 +1,7 @@
 //! The rows of a comparison, as other tools read them.
 
 use crate::args::By;
-use crate::report::field;
+use crate::table::field;
 use cprof_compare::diff::{Comparison, Fate, Row};
 use cprof_profile::names::{parameters, signature};
 use cprof_profile::tree::{Symbol, What};

@@ -1,8 +1,8 @@
 //! Which configurations are compared: a matrix, all of whose combinations are.
 
 use crate::args::settings;
+use crate::loaded::processor::{chosen_cache, recorded_model, with};
 use crate::output;
-use crate::report::processor::{chosen_cache, recorded_model, with};
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::Outcomes;

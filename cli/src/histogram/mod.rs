@@ -5,8 +5,8 @@ mod rows;
 
 use crate::args::{Format, Histogram, HistogramBy};
 use crate::compare::cautions;
+use crate::loaded::view::{Shape, View};
 use crate::output;
-use crate::report::view::{Shape, View};
 use crate::style::Style;
 use anyhow::{Context, Result};
 use cprof_annotate::histogram::Mix;

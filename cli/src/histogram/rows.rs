@@ -2,10 +2,10 @@
 
 use super::{for_each, top};
 use crate::args::{Histogram, HistogramBy};
-use crate::report::field;
-use crate::report::view::{View, share};
+use crate::loaded::view::{View, share};
 use crate::style::Style;
 use crate::table::Table;
+use crate::table::field;
 use anyhow::Result;
 use cprof_annotate::histogram::Mix;
 use cprof_annotate::histogram::branches::Outcomes;

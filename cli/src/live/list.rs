@@ -3,9 +3,9 @@
 use super::which;
 use crate::args::{Format, List};
 use crate::date::utc;
-use crate::report::field;
 use crate::style::Style;
 use crate::table::Table;
+use crate::table::field;
 use anyhow::{Context, Result};
 use cprof_live::hotspot::jvm::{self, Jvm, Presence};
 use cprof_live::process::{own_user, user_name};

@@ -1,9 +1,9 @@
 //! What the numbers do not cover.
 
-use super::field;
 use super::json::Coverage;
-use super::view::View;
+use crate::loaded::view::View;
 use crate::style::{Style, printable};
+use crate::table::field;
 use anyhow::Result;
 use cprof_profile::names::{counted, thousands};
 use cprof_profile::natives::NotTold;

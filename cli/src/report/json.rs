@@ -1,7 +1,7 @@
 //! The shapes of `--format json`.
 
-use super::processor::{Columns, Sums};
-use super::view::View;
+use crate::loaded::processor::{Columns, Sums};
+use crate::loaded::view::View;
 use cprof_profile::model::{Level, Native, Profile, Run, RunFacts};
 use cprof_profile::names::stable;
 use cprof_profile::natives;

@@ -1,26 +1,23 @@
 //! `cprof report`: what a profile says, for people and for other tools.
 
-mod choice;
 pub mod coverage;
 mod json;
 pub mod methods;
-pub mod processor;
 mod threads;
 mod tree;
-pub mod view;
 
 use crate::args::{Format, Report};
 use crate::compare::cautions_of_contexts;
+use crate::loaded::choice::loose;
+use crate::loaded::view::{Shape, View};
 use crate::output;
 use crate::style::Style;
 use crate::usage::Usage;
 use anyhow::{Result, bail};
-use choice::loose;
 use cprof_profile::names::{Pattern, argument};
 use cprof_profile::tree::What;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use view::{Shape, View};
 
 /// Prints a report to standard output.
 pub fn report(args: &Report) -> Result<()> {
@@ -77,7 +74,7 @@ fn fits_none(view: &View, filter: &str) -> bool {
 
 /// The summary at the end of `cprof run`.
 pub fn summary(path: &Path, out: &mut dyn Write, style: Style) -> Result<()> {
-    let args = view::defaults(path);
+    let args = crate::loaded::view::defaults(path);
     let view = View::load(&args.part, Some(&args.on), Shape::Tree { apart: false })?;
     writeln!(out)?;
     methods::summary(&view, out, style)?;
@@ -87,9 +84,4 @@ pub fn summary(path: &Path, out: &mut dyn Write, style: Style) -> Result<()> {
     let file = path.display().to_string();
     writeln!(out, "\n{file}: more with: cprof report {}", argument(&file))?;
     Ok(())
-}
-
-/// A field of a CSV row as RFC 4180 wants it.
-pub fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

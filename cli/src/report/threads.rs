@@ -1,12 +1,13 @@
 //! By thread.
 
 use super::json::Document;
-use super::processor::{Columns, HEADER};
-use super::view::{View, share};
-use super::{coverage, field, methods};
+use super::{coverage, methods};
 use crate::args::{Report, Sort};
+use crate::loaded::processor::{Columns, HEADER};
+use crate::loaded::view::{View, share};
 use crate::style::Style;
 use crate::table::Table;
+use crate::table::field;
 use anyhow::Result;
 use cprof_profile::names::thousands;
 use cprof_profile::projections::{ThreadRow, by_thread};

@@ -1,12 +1,13 @@
 //! Calling contexts.
 
-use super::choice::loose;
 use super::json::Document;
-use super::processor::{Columns, HEADER};
-use super::view::{View, share};
-use super::{coverage, field, methods};
+use super::{coverage, methods};
 use crate::args::{Report, Sort};
+use crate::loaded::choice::loose;
+use crate::loaded::processor::{Columns, HEADER};
+use crate::loaded::view::{View, share};
 use crate::style::Style;
+use crate::table::field;
 use anyhow::Result;
 use cprof_profile::call_lines::CallLines;
 use cprof_profile::names::{Pattern, thousands};

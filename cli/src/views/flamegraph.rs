@@ -3,10 +3,10 @@
 use super::{Loaded, written};
 use crate::args::Flamegraph;
 use crate::compare::cautions_of_contexts;
+use crate::loaded::view::Shape;
 use crate::metrics::{self, Notes, TARGET_ADDS, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::report::view::Shape;
 use anyhow::{Context, Result};
 use cprof_compare::metric::find;
 use cprof_profile::amounts::Amounts;

@@ -9,9 +9,9 @@ pub use html::html;
 
 use crate::args::{Part, Processors};
 use crate::compare::{MODELS_DIFFER, models_differ, recorded_differently};
+use crate::loaded::view::{Shape, View};
 use crate::metrics::{OnProcessor, load};
 use crate::output::{self, Output};
-use crate::report::view::{Shape, View};
 use crate::style::printable;
 use anyhow::Result;
 use cprof_compare::methods::Methods;
