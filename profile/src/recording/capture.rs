@@ -236,10 +236,9 @@ fn chunks(mem: &dyn Memory, top: u64, private: bool, warnings: &mut Vec<String>)
             continue;
         }
         let hole = at;
-        let mut window = Window::new(mem);
-        at += 8;
-        while at < top && (window.u32(at) != Some(kind::CHUNK) || chunk_at(mem, at, top).is_none()) {
-            at += 8;
+        at = (at + 1).next_multiple_of(abi::CHUNK_ALIGN);
+        while at < top && chunk_at(mem, at, top).is_none() {
+            at += abi::CHUNK_ALIGN;
         }
         if private && at >= top {
             break;

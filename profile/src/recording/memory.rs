@@ -70,11 +70,6 @@ impl<'a> Window<'a> {
         let start = (at - self.base) as usize;
         self.buffer.get(start..start + len as usize)
     }
-
-    /// The u32 at a byte offset.
-    pub fn u32(&mut self, at: u64) -> Option<u32> {
-        Some(u32::from_le_bytes(self.bytes(at, 4)?.try_into().ok()?))
-    }
 }
 
 #[cfg(test)]
@@ -87,6 +82,8 @@ mod tests {
         assert_eq!((bytes.u32(4), bytes.u32(6), bytes.u64(0), bytes.u64(2)), (Some(2), None, Some(0x2_0000_0001), None));
         assert_eq!((bytes.u32(u64::MAX), bytes.len(), bytes.is_empty()), (None, 9, false));
         let mut window = Window::new(&bytes);
-        assert_eq!((window.u32(4), window.u32(6), window.u32(u64::MAX)), (Some(2), None, None));
+        assert_eq!(window.bytes(4, 4), Some(&[2, 0, 0, 0][..]));
+        assert_eq!(window.bytes(6, 4), None);
+        assert_eq!(window.bytes(u64::MAX, 4), None);
     }
 }

@@ -88,7 +88,7 @@ impl Arena {
         let size = size.next_multiple_of(8);
         let fits = |o: &Open| o.tree == tree && o.next + size <= o.end;
         if !self.open.iter().any(fits) {
-            self.chunk(Some(tree), CHUNK.max(size + 16));
+            self.chunk(Some(tree), (size + 16).next_multiple_of(abi::CHUNK_ALIGN));
         }
         let open = self.open.iter_mut().find(|o| fits(o)).unwrap();
         open.next += size;
