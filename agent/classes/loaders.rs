@@ -1,7 +1,8 @@
 //! Class loaders, told apart by tags, as their names need not differ. A program may make any number of them: what is kept of each
 //! goes when the VM has collected it.
 
-use super::{AWAITED_TAG, Classes};
+use super::Classes;
+use super::claims::AWAITED_TAG;
 use crate::jni::Jni;
 use crate::jvmti::Jvmti;
 use crate::lock;

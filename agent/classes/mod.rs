@@ -1,5 +1,7 @@
 //! Every class on its way into the VM: woven, numbered, and entered in the class log.
 
+mod claims;
+mod gaps;
 mod kept;
 mod known;
 mod leave;
@@ -16,13 +18,11 @@ use crate::colours::Colours;
 use crate::jni::Jni;
 use crate::jvmti::Jvmti;
 use crate::policy::Policy;
-use crate::{faults, memory, message, runtime, seeds};
+use crate::{runtime, seeds};
 use cprof_instrument::Level;
 use cprof_instrument::classfile::ClassFile;
 use cprof_instrument::weave::{self, Woven};
-use cprof_profile::names::dotted;
 use cprof_profile::options::Options;
-use cprof_profile::recording::log::{Entry, NOT_SELECTED};
 use jni_sys::{jclass, jobject};
 use kept::{Comes, Kept};
 use known::Known;
@@ -35,12 +35,6 @@ use std::sync::{Arc, Mutex};
 
 /// Tags of class objects begin here, of hidden classes and those that an earlier recording left woven; smaller ones are loaders'.
 const FIRST_CLASS_TAG: i64 = 1 << 32;
-/// The tag of classes that are about to be retransformed; no loader has it.
-const AWAITED_TAG: i64 = FIRST_CLASS_TAG - 1;
-
-/// At launch nothing can be counted without these: they hold what woven code calls, where contexts are kept, and where counting
-/// begins.
-const ESSENTIAL: [&str; 3] = ["java/lang/Object", "java/lang/Thread", "java/lang/System"];
 
 /// The number of a class in the class log.
 pub type EntryId = u32;
@@ -203,11 +197,6 @@ impl Classes {
         self.weave(jni, loader, name, bytes, if changed.is_null() { Coming::Loaded } else { Coming::Changed(changed) }).0
     }
 
-    /// Whether a class was not woven when it was loaded because it is to be woven now.
-    pub fn has_waited(&self, class: jclass) -> bool {
-        self.events.any_waits() && self.jvmti.class_name(class).is_some_and(|name| self.events.has_waited(&name))
-    }
-
     /// A hidden class. Answers the bytes to use instead, and the entry to pass to [`Classes::defined_hidden`].
     pub fn weave_hidden(&self, jni: Jni, loader: jobject, bytes: &[u8]) -> (Option<Vec<u8>>, Option<EntryId>) {
         self.weave(Some(jni), loader, None, bytes, Coming::Hidden)
@@ -224,64 +213,6 @@ impl Classes {
         &self.in_hook
     }
 
-    /// In a running JVM: whether nobody has seen a class, since it was being loaded when cprof came, and it can be woven. The
-    /// thread that links it holds a lock on it: its loader is not asked now, which might wait for another that waits for the
-    /// class.
-    pub fn is_news(&self, class: jclass) -> bool {
-        let Some(sight) = &self.sight else { return false };
-        if self.entry_of(class).is_some() || !self.jvmti.is_modifiable(class) {
-            return false;
-        }
-        let Some(name) = self.jvmti.class_name(class).filter(|name| !runtime::is_own(name)) else { return false };
-        let Ok(loader) = self.jvmti.class_loader(class) else { return false };
-        let seen = loader.is_null() || self.jvmti.tag(loader).is_ok_and(|tag| sight.is_known_to_see(tag));
-        let is_listed =
-            || crate::lock(&self.gaps).range((name.clone(), String::new())..).next().is_some_and(|(gap, _)| *gap == name);
-        if !seen && !is_listed() {
-            self.not_covered(
-                &name,
-                "it was being loaded when cprof came, and its class loader is not known to find cprof's runtime class",
-            );
-        }
-        seen
-    }
-
-    /// In a running JVM: this class is about to be retransformed. To do that the VM links it, which is no news then; JDK 25 does so
-    /// before it reads the code, and would have it woven twice. False: somebody else said so before. Two who change one class at
-    /// the same time may wait for each other, as one of them holds the lock under which it is linked.
-    pub fn await_it(&self, class: jclass) -> bool {
-        let _one_at_a_time = crate::lock(&self.claiming);
-        match self.jvmti.tag(class) {
-            Ok(AWAITED_TAG) => false,
-            Ok(0) => {
-                // An error: it is woven alone if it was not linked.
-                let _ = self.jvmti.set_tag(class, AWAITED_TAG);
-                true
-            }
-            // A class of an earlier recording, which has a tag of its own.
-            _ => true,
-        }
-    }
-
-    /// The class is not awaited any more.
-    pub fn came(&self, class: jclass) {
-        if self.jvmti.tag(class).is_ok_and(|tag| tag == AWAITED_TAG) {
-            // An error: it is not woven when it is linked later, as it is woven already.
-            let _ = self.jvmti.set_tag(class, 0);
-        }
-    }
-
-    /// The VM has not taken a class's woven code. `why`: what it says.
-    pub fn refused(&self, class: jclass, why: &str) {
-        if let Some((tag, name)) = self.key_of(class) {
-            let mut known = crate::lock(&self.known);
-            let entry = known.by_name.get_mut(&tag).and_then(|of_loader| of_loader.remove(&*name));
-            known.refused.extend(entry);
-        }
-        let name = self.jvmti.class_name(class).unwrap_or_default();
-        self.not_covered(&name, &format!("the JVM refuses the woven class: {why}"));
-    }
-
     /// The VM has defined a hidden class: from here on its frames are recognised.
     pub fn defined_hidden(&self, jni: Jni, class: jclass, entry: EntryId) -> Option<()> {
         if self.sight.is_some() {
@@ -289,34 +220,6 @@ impl Classes {
             crate::lock(&self.lasting).push(jni, Lasting { class, entry });
         }
         self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry)).ok()
-    }
-
-    /// The JVM gets a class as it was. `why`: what failed.
-    pub fn left_alone(&self, name: &str, why: &str) {
-        self.not_covered(name, why);
-        if self.sight.is_none() && ESSENTIAL.contains(&name) && !self.gave_up.swap(true, Ordering::AcqRel) {
-            self.ahead.end();
-            message(&format!(
-                "{} cannot be woven ({why}), without which nothing can be counted. The application runs on without being profiled",
-                dotted(name)
-            ));
-        }
-    }
-
-    /// Whether no class is woven any more, and counting must not begin.
-    pub fn gave_up(&self) -> bool {
-        self.gave_up.load(Ordering::Acquire)
-    }
-
-    /// Whether there is no memory for weaving; that it is so is said once.
-    fn no_memory(&self) -> bool {
-        let short = memory::is_short();
-        if short && !self.short.swap(true, Ordering::AcqRel) {
-            self.ahead.end();
-            message(&format!("{}: classes that are loaded from here on are not covered", memory::NONE));
-            self.log.append(&Entry::Warning("when the process had no memory left, classes that were loaded were not covered"));
-        }
-        short
     }
 
     /// `called`: as the VM calls the class, which may not be told by bytes that are damaged.
@@ -415,27 +318,6 @@ impl Classes {
         (changed.or_else(|| fixed.filter(|_| self.sight.is_none()).map(<[u8]>::to_vec)), Some(entry))
     }
 
-    /// Whether a class may be woven now.
-    fn may_weave(&self, name: &str) -> bool {
-        match ESSENTIAL.iter().position(|&essential| *essential == *name) {
-            Some(0) => faults::pass("weave Object"),
-            Some(1) => faults::pass("weave Thread"),
-            Some(2) => faults::pass("weave System"),
-            _ => faults::pass("weave"),
-        }
-        let short = self.no_memory();
-        if short && ESSENTIAL.contains(&name) {
-            self.left_alone(name, memory::NONE);
-        }
-        !short
-    }
-
-    /// As [`Classes::left_alone`].
-    fn stays(&self, name: &str, why: &str) -> Option<Woven> {
-        self.left_alone(name, why);
-        None
-    }
-
     /// What was woven ahead.
     pub fn ahead(&self) -> &Arc<Ahead<Prepared>> {
         &self.ahead
@@ -477,22 +359,5 @@ impl Classes {
     /// [`Policy::must_stay`].
     pub fn must_stay(&self, name: &str) -> Option<&'static str> {
         self.policy.must_stay(name)
-    }
-
-    /// The classes that are not covered, and why, but for those that the user left out.
-    pub fn gaps(&self) -> Vec<(String, String)> {
-        crate::lock(&self.gaps).iter().filter(|(_, reason)| reason != NOT_SELECTED).cloned().collect()
-    }
-
-    /// A class is not covered, whose code is the program's: no gap where the user has left it out.
-    pub fn not_covered(&self, name: &str, reason: &str) {
-        self.list(name, if self.policy.selects(name) { reason } else { NOT_SELECTED });
-    }
-
-    /// Lists a class that is not covered; once, however many loaders define it.
-    pub(super) fn list(&self, name: &str, reason: &str) {
-        if crate::lock(&self.gaps).insert((name.to_owned(), reason.to_owned())) {
-            self.log.append(&Entry::NotCovered { name, reason });
-        }
     }
 }
