@@ -367,6 +367,13 @@ impl Jvmti {
         call!(self, 91, "IsMethodObsolete", (MethodId, *mut u8), method, &mut answer).is_ok() && answer != 0
     }
 
+    /// How long a method's code is now, in bytes.
+    pub fn code_length(self, method: MethodId) -> Option<u64> {
+        let (mut start, mut end): (jlong, jlong) = (-1, -1);
+        call!(self, 71, "GetMethodLocation", (MethodId, *mut jlong, *mut jlong), method, &mut start, &mut end).ok()?;
+        u64::try_from(end).ok().map(|last| last + 1)
+    }
+
     /// Gives the environment back, with its events, capabilities and tags.
     pub fn dispose(self) -> Result<(), Error> {
         call!(self, 127, "DisposeEnvironment", ())

@@ -8,8 +8,9 @@ use crate::jvmti::{FrameInfo, MethodId};
 use crate::muted::Muted;
 use crate::stopped::Stopped;
 use crate::{Agent, faults};
+use cprof_instrument::abi;
 use cprof_instrument::classfile::ClassFile;
-use cprof_instrument::{WovenMethod, abi};
+use cprof_instrument::weave::{Woven, WovenMethod};
 use cprof_profile::recording::{Frame, Log, Memory, Stack};
 use jni_sys::jobject;
 use std::collections::{HashMap, HashSet};
@@ -73,8 +74,8 @@ pub struct Frames<'a> {
     methods: HashMap<MethodId, Option<(EntryId, u32)>>,
     /// Threads stand still meanwhile: a class is read once, however many of its methods are on stacks.
     classes: HashMap<EntryId, Option<ClassFile<'a>>>,
-    /// Per class: where bytecodes went, by method id.
-    woven: HashMap<EntryId, HashMap<u32, WovenMethod>>,
+    /// Per class: where bytecodes went, by method id, and how long the code is that they went to.
+    woven: HashMap<EntryId, HashMap<u32, (WovenMethod, u64)>>,
 }
 
 impl<'a> Frames<'a> {
@@ -164,12 +165,9 @@ impl<'a> Frames<'a> {
     /// Where a frame is in the program.
     fn place(&mut self, frame: &FrameInfo) -> Place {
         let Some((entry, id)) = self.known(frame.method) else { return Place::Nowhere };
-        let (agent, log) = (self.agent, self.log);
-        let methods = self.woven.entry(entry).or_insert_with(|| {
-            let woven = log.classes.get(entry as usize).and_then(|class| agent.classes.maps(entry, class));
-            woven.into_iter().flat_map(|w| w.methods).map(|m| (m.id, m)).collect()
-        });
-        let (Some(woven), Ok(position)) = (methods.get(&id), u32::try_from(frame.location)) else { return Place::Nowhere };
+        let (Some((woven, _)), Ok(position)) = (self.woven(entry, id), u32::try_from(frame.location)) else {
+            return Place::Nowhere;
+        };
         let at = |bci| Frame { method: id, bci };
         match woven.instruction_at(position) {
             Some(instruction) if instruction.settled => instruction.counted.map_or(Place::Nowhere, |bci| Place::At(at(bci))),
@@ -203,6 +201,27 @@ impl<'a> Frames<'a> {
         let parsed = self.classes.entry(entry).or_insert_with(|| ClassFile::parse(logged.bytes).ok()).as_ref()?;
         let found = parsed.methods.iter().find(|m| m.name_str() == name && m.descriptor_str() == descriptor)?;
         let &(_, id, _) = logged.methods.iter().find(|&&(index, ..)| index == found.index)?;
-        Some((entry, id))
+        // Code that was changed after all agents had seen it is at other places: JFR times and traces methods so (JDK 25,
+        // jfrClassTransformer.cpp).
+        let &(_, length) = self.woven(entry, id)?;
+        (self.agent.jvmti.code_length(method) == Some(length)).then_some((entry, id))
     }
+
+    /// Where a method's bytecodes went, and how long its new code is.
+    fn woven(&mut self, entry: EntryId, id: u32) -> Option<&(WovenMethod, u64)> {
+        let (agent, log) = (self.agent, self.log);
+        let methods = self.woven.entry(entry).or_insert_with(|| {
+            let woven = log.classes.get(entry as usize).and_then(|class| agent.classes.maps(entry, class));
+            woven.map(with_lengths).unwrap_or_default()
+        });
+        methods.get(&id)
+    }
+}
+
+/// A class's methods by id, each with the length of its new code.
+fn with_lengths(woven: Woven) -> HashMap<u32, (WovenMethod, u64)> {
+    let Ok(class) = ClassFile::parse(&woven.bytes) else { return HashMap::new() };
+    let length = |index: u16| Some(class.code(class.methods.get(usize::from(index))?).ok()??.bytes.len() as u64);
+    let entry = |method: WovenMethod| length(method.index).map(|length| (method.id, (method, length)));
+    woven.methods.into_iter().filter_map(entry).collect()
 }

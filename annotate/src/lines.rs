@@ -60,7 +60,7 @@ pub fn add(lines: &mut Lines, annotation: &Annotation) {
     }
 }
 
-/// A method of a class that is not among the profile's: it never ran, or was not covered.
+/// A method of a class that did not run, or was not covered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotRun {
     /// Name.
@@ -71,14 +71,15 @@ pub struct NotRun {
     pub lines: BTreeSet<u16>,
 }
 
-/// The methods of a class (index in [`Profile::classes`]) with code that are not in the profile.
+/// The methods of a class (index in [`Profile::classes`]) with code, but for those that `ran`, by index in [`Profile::methods`].
 ///
 /// # Errors
 /// The profile's copy of the class is damaged.
-pub fn not_run(profile: &Profile, class: u32) -> Result<Vec<NotRun>, CodeError> {
+pub fn not_run(profile: &Profile, class: u32, ran: &[bool]) -> Result<Vec<NotRun>, CodeError> {
     let of = &profile.classes[class as usize];
     let fail = |e: cprof_instrument::Error| CodeError { class: of.name.clone(), reason: e.to_string() };
-    let ran: BTreeSet<u16> = profile.methods.iter().filter(|m| m.class == class).map(|m| m.index).collect();
+    let of_class = profile.methods.iter().zip(ran).filter(|(m, ran)| m.class == class && **ran);
+    let ran: BTreeSet<u16> = of_class.map(|(m, _)| m.index).collect();
     let parsed = ClassFile::parse(&of.bytes).map_err(fail)?;
     let map = SourceMap::of(&parsed);
     let mut out = Vec::new();

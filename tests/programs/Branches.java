@@ -45,4 +45,8 @@ class Branches {
     public static void main(String[] args) {
         System.out.println("Branches " + measured());
     }
+
+    static int never(int n) {
+        return -n;
+    }
 }

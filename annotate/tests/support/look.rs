@@ -51,8 +51,9 @@ pub fn look(profile: &Profile, model: &dyn CycleEstimator) -> usize {
         assert_eq!(mix.block_quantile(0.5).is_some(), mix.mean_block().is_some());
         assert!(mix.hottest(0.9) <= mix.touched());
     }
+    let ran = vec![true; profile.methods.len()];
     for class in 0..profile.classes.len() {
-        let _ = lines::not_run(profile, class as u32); // damaged: an error
+        let _ = lines::not_run(profile, class as u32, &ran); // damaged: an error
     }
     annotated
 }

@@ -98,8 +98,8 @@ struct SourceLine<'a> {
 }
 
 /// Prints one object.
-pub fn print(view: &View, methods: &[Shown<'_>], sources: &mut Sources, out: &mut dyn Write) -> Result<()> {
-    let files = files(view, methods, sources)?;
+pub fn print(view: &View, methods: &[Shown<'_>], what: &str, sources: &mut Sources, out: &mut dyn Write) -> Result<()> {
+    let files = files(view, methods, what, sources)?;
     let on = view.processor.is_some();
     let report = Report {
         processor: view.processor.as_ref().map(|p| Sums::new(p, &view.totals.processor, view.totals.own)),

@@ -44,14 +44,14 @@ pub fn annotate(args: &Annotate) -> Result<()> {
     let style = Style::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());
     match args.format {
-        AnnotateFormat::Json => json::print(&view, &methods, &mut sources, &mut out)?,
+        AnnotateFormat::Json => json::print(&view, &methods, &args.what, &mut sources, &mut out)?,
         AnnotateFormat::Text if args.source.is_empty() => {
             for (at, method) in methods.iter().enumerate() {
                 separate(at, &mut out)?;
                 bytecode::print(&view, method, &mut out, style)?;
             }
         }
-        AnnotateFormat::Text => source::print(&view, &methods, &mut sources, &mut out, style)?,
+        AnnotateFormat::Text => source::print(&view, &methods, &args.what, &mut sources, &mut out, style)?,
     }
     if args.format == AnnotateFormat::Text {
         let versions = if args.source.is_empty() { None } else { source::versions(&methods) };

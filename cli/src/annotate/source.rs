@@ -8,10 +8,12 @@ use crate::table::Table;
 use anyhow::Result;
 use cprof_annotate::lines::{self, Line, Lines};
 use cprof_annotate::source::{Source, Sources};
-use cprof_profile::names::{dotted, few, thousands};
+use cprof_profile::names::{Pattern, dotted, few, stable, thousands};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::fs;
 use std::io::Write;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// How many lines to show before and behind those with code.
 const AROUND: usize = 2;
@@ -23,14 +25,14 @@ const NAMED: usize = 4;
 pub struct File<'m, 'v> {
     /// The methods.
     pub methods: Vec<&'m Shown<'v>>,
-    /// Their lines, and with zeros those of methods that never ran.
+    /// Their lines, and with zeros those of methods that did not run.
     pub lines: Lines,
     /// The text; none where it was not found.
     pub source: Option<Source>,
 }
 
-/// Puts methods together by source file, in their order. Methods without line numbers are in none.
-pub fn files<'m, 'v>(view: &View, methods: &'m [Shown<'v>], sources: &mut Sources) -> Result<Vec<File<'m, 'v>>> {
+/// Puts the methods of `what` together by source file, in their order. Methods without line numbers are in none.
+pub fn files<'m, 'v>(view: &View, methods: &'m [Shown<'v>], what: &str, sources: &mut Sources) -> Result<Vec<File<'m, 'v>>> {
     let mut files: Vec<File<'m, 'v>> = Vec::new();
     let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for method in methods.iter().filter(|m| has_lines(m)) {
@@ -46,8 +48,9 @@ pub fn files<'m, 'v>(view: &View, methods: &'m [Shown<'v>], sources: &mut Source
         lines::add(&mut files[at].lines, &method.annotation);
         files[at].methods.push(method);
     }
+    let (what, ran) = (Pattern::new(what), view.ran(&view.chosen_nodes()));
     for file in &mut files {
-        never_run(view, file)?;
+        not_run(view, &what, &ran, file)?;
     }
     Ok(files)
 }
@@ -68,8 +71,9 @@ pub fn has_lines(method: &Shown<'_>) -> bool {
     !method.source_file.is_empty() && method.annotation.rows.iter().any(|row| row.line.is_some())
 }
 
-/// Adds the lines of methods between those shown that never ran, with zeros. What was not covered is no zero.
-fn never_run(view: &View, file: &mut File<'_, '_>) -> Result<()> {
+/// Adds the lines of methods that did not run, with zeros: of those that are meant, and of others between what is shown. What was not
+/// covered is no zero.
+fn not_run(view: &View, what: &Pattern, ran: &[bool], file: &mut File<'_, '_>) -> Result<()> {
     let (Some(first), Some(last)) = (file.lines.keys().next().copied(), file.lines.keys().next_back().copied()) else {
         return Ok(());
     };
@@ -77,14 +81,16 @@ fn never_run(view: &View, file: &mut File<'_, '_>) -> Result<()> {
     classes.sort_unstable();
     classes.dedup();
     for class in classes {
-        let name = &view.profile.classes[class as usize].name;
-        for method in lines::not_run(&view.profile, class)? {
+        let of = &view.profile.classes[class as usize];
+        let (name, readable) = (&of.name, stable(&of.name, of.hidden));
+        for method in lines::not_run(&view.profile, class, ran)? {
             let full = format!("{}{}", method.name, method.descriptor);
             let gap = |g: &cprof_profile::model::Gap| g.class == *name && g.method.as_ref().is_none_or(|m| *m == full);
             if view.profile.gaps.iter().any(gap) {
                 continue;
             }
-            for line in method.lines.range(first..=last) {
+            let meant = what.matches(&readable) || what.matches_method(&readable, &method.name, &method.descriptor);
+            for line in method.lines.iter().filter(|line| meant || (first..=last).contains(line)) {
                 file.lines.entry(*line).or_default();
             }
         }
@@ -93,10 +99,17 @@ fn never_run(view: &View, file: &mut File<'_, '_>) -> Result<()> {
 }
 
 /// Prints source files, and the bytecode of methods without.
-pub fn print(view: &View, methods: &[Shown<'_>], sources: &mut Sources, out: &mut dyn Write, style: Style) -> Result<()> {
+pub fn print(
+    view: &View,
+    methods: &[Shown<'_>],
+    what: &str,
+    sources: &mut Sources,
+    out: &mut dyn Write,
+    style: Style,
+) -> Result<()> {
     let mut parts = 0;
     let mut without: Vec<(&Shown<'_>, String)> = Vec::new();
-    for file in files(view, methods, sources)? {
+    for file in files(view, methods, what, sources)? {
         match &file.source {
             Some(source) => {
                 separate(parts, out)?;
@@ -185,6 +198,12 @@ fn print_file(view: &View, file: &File<'_, '_>, source: &Source, out: &mut dyn W
             source.lines.len()
         );
         writeln!(out, "{}", style.warning(&text))?;
+    }
+    let taken = UNIX_EPOCH + Duration::from_millis(view.profile.run.ended_ms);
+    let changed = fs::metadata(&source.file).and_then(|file| file.modified());
+    if taken > UNIX_EPOCH && changed.is_ok_and(|changed| changed > taken) {
+        let file = source.file.display();
+        writeln!(out, "{}", style.warning(&format!("{file} was changed after the profile was taken: its lines may be others")))?;
     }
     Ok(())
 }

@@ -79,7 +79,8 @@ pub(super) fn place(capture: &mut Capture, mem: &dyn Memory, stacks: &[Stack]) {
     if unplaced > 0 {
         let frames = counted(unplaced as u64, "frame was active and has", "frames were active and have");
         capture.warnings.push(format!(
-            "{frames} no context (those of methods that another agent has redefined have none): their last blocks count whole"
+            "{frames} no context (those of methods that another agent, or JFR, has changed have none): each of their blocks may count \
+             once too often or too rarely"
         ));
     }
 }

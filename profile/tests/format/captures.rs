@@ -85,7 +85,7 @@ fn frames_from_before_counting_are_passed_over_and_strange_ones_reported() {
     assert_eq!(
         profile.warnings,
         [
-            "2 frames were active and have no context (those of methods that another agent has redefined have none): their last blocks count whole"
+            "2 frames were active and have no context (those of methods that another agent, or JFR, has changed have none): each of their blocks may count once too often or too rarely"
         ]
     );
 }
@@ -100,7 +100,7 @@ fn frames_that_a_frame_without_context_called_have_theirs() {
     let c = r.arena.node(tree, b, third.0, 0, &[1]);
     let strange = (ids[2] + 7, 0);
     let lost = [
-        "1 frame was active and has no context (those of methods that another agent has redefined have none): their last blocks count whole",
+        "1 frame was active and has no context (those of methods that another agent, or JFR, has changed have none): each of their blocks may count once too often or too rarely",
     ];
     let profile = r.profile(&[stack_in(tree, c, &[strange, second, third])]);
     assert_eq!((active(&profile), &*profile.warnings), (vec![2, 3], &lost.map(String::from)[..]), "the outermost");
@@ -324,7 +324,7 @@ fn what_was_wrong_at_a_pause_is_wrong_in_the_profile() {
     assert_eq!(
         end.warnings,
         [
-            "1 frame was active and has no context (those of methods that another agent has redefined have none): their last blocks count whole"
+            "1 frame was active and has no context (those of methods that another agent, or JFR, has changed have none): each of their blocks may count once too often or too rarely"
         ]
     );
 }

@@ -160,6 +160,26 @@ fn jfr_records_the_same() {
     }
 }
 
+/// What JFR adds to a method that it times, no agent has seen: where its frames are is not taken for places in woven code.
+#[test]
+fn frames_of_methods_that_jfr_times_are_said_to_be_unknown() {
+    for bench in run::benches().into_iter().filter(|bench| bench.jdk.feature >= 25) {
+        let directory = build::fresh(&format!("timed-{}", bench.jdk.feature));
+        let out = directory.join("timed.cprof");
+        let cprof = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+        let jfr =
+            format!("-XX:StartFlightRecording:method-timing=ExitDeep::down,filename={}", directory.join("timed.jfr").display());
+        let ending = Ending::from(bench.program(&[&cprof, &jfr, "-Xlog:jfr*=off", "ExitDeep"]).output().or_fail("starting java"));
+        assert_eq!(ending.code, 3, "JDK {}: {}", bench.jdk.feature, ending.stderr);
+        let report = Report::read(&out);
+        let unknown = |warning: &String| warning.starts_with("101 frames were active and have no context");
+        assert!(report.warnings.iter().any(unknown), "JDK {}: {:?}", bench.jdk.feature, report.warnings);
+        let of = |method: &str| report.tree.of_method(method);
+        assert_eq!(of("ExitDeep.down(I)I").calls, 101);
+        assert_eq!((of("ExitDeep.measured()I").calls, of("ExitDeep.measured()I").bytecodes), (1, 2), "they are where they were");
+    }
+}
+
 /// The code that an agent keeps has cprof's in it if it comes after cprof; the class must not get it twice.
 #[test]
 fn code_that_another_agent_kept_is_counted_once() {

@@ -198,6 +198,17 @@ fn sources_are_shown_line_by_line() {
             found.map_or(0, |l| number(l, "executions"))
         };
         assert_eq!((line("sum += i;"), line("case 0: sum++"), line("default: sum--;")), (N + 1, N / 10, N * 7 / 10));
+        let lines = |what: &str| {
+            let annotated = json("annotate", &recording.file, &[&[what], &source[..]].concat());
+            let [file] = list(&annotated, "files") else { panic!("one file in {annotated}") };
+            list(file, "lines")
+                .iter()
+                .filter_map(|line| line["text"].as_str())
+                .map(|text| text.trim().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert!(lines("Branches").contains(&"return -n;".to_owned()), "it stands behind all that ran");
+        assert!(!lines("Branches.*d").contains(&"return -n;".to_owned()), "nobody asked for it");
 
         let shown = cprof("annotate", &recording.file, &[&["Branches.third"], &source[..]].concat());
         assert!(shown.contains("ifne taken") && shown.contains("throw new IllegalStateException();"), "{shown}");
@@ -208,6 +219,7 @@ fn sources_are_shown_line_by_line() {
         let shown = cprof("annotate", &recording.file, &["Branches", "--source", &older]);
         assert!(shown.contains("has 20 lines, the class that ran has code on line"), "{shown}");
         assert!(shown.contains("this is not the source it was compiled from"), "{shown}");
+        assert!(shown.contains("Branches.java was changed after the profile was taken"), "{shown}");
         let shown =
             cprof("annotate", &recording.file, &["Branches.third", "--source", &build::fresh("empty").display().to_string()]);
         assert!(shown.contains("no source: Branches.java was not found") && shown.contains("ifne"), "{shown}");
