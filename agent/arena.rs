@@ -4,8 +4,9 @@
 //! a killed JVM leaves it behind. Space is allocated in the file before anything may touch it, so that a full file system is
 //! an error and never a SIGBUS: the rest of the arena then becomes private memory of the JVM.
 
+use crate::cgroup::{Left, Limits};
 use crate::directory::Lock;
-use crate::{caches, cgroup, faults, lock, message};
+use crate::{caches, faults, lock, message};
 use cprof_instrument::abi::{self, MethodEntry, flags, header, lessees, wanted};
 use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
 use cprof_profile::names::thousands;
@@ -46,6 +47,8 @@ pub struct Arena {
     start: u64,
     /// `None`: anonymous memory.
     file: Option<File>,
+    /// What the process may have.
+    limits: Limits,
     /// On the file, while this process records.
     lock: Mutex<Option<Lock>>,
     /// Bytes ready: of the whole from 0 (without the method table), and of the method table.
@@ -63,6 +66,8 @@ struct Ready {
     private: bool,
     /// Nor could private memory be had.
     full: bool,
+    /// What a group of processes may have is the program's from here on.
+    spent: bool,
 }
 
 // SAFETY: the mapping lives as long as self; its words are only touched through atomics here, and the runtime and readers expect
@@ -76,10 +81,10 @@ impl Arena {
     ///
     /// # Errors
     /// No room for the reservation or for the first step.
-    pub fn new(file: Option<(File, Lock)>, options: &Options) -> io::Result<Arena> {
+    pub fn new(file: Option<(File, Lock)>, options: &Options, limits: Limits) -> io::Result<Arena> {
         let (file, lock) = file.unzip();
         // What is ready ends there some day, and another mapping may begin.
-        let soft_limit = (abi::CHUNKS + options.max_memory.unwrap_or_else(default_memory)).next_multiple_of(abi::CHUNK_ALIGN);
+        let soft_limit = (abi::CHUNKS + options.max_memory.unwrap_or(limits.contexts)).next_multiple_of(abi::CHUNK_ALIGN);
         let logged = simulation(&options.caches) == abi::caches::LOGGED;
         let start = abi::CHUNKS + if logged { START_LOGGED } else { START };
         let reserved = soft_limit.max(start) + KEPT + STEP;
@@ -101,12 +106,13 @@ impl Arena {
         };
         let base = map(LOW, libc::MAP_FIXED_NOREPLACE).or_else(|_| map(0, 0))?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let ready = Ready { chunks: abi::CHUNKS + FIRST_STEP, table: 0, private: file.is_none(), full: false };
+        let ready = Ready { chunks: abi::CHUNKS + FIRST_STEP, table: 0, private: file.is_none(), full: false, spent: false };
         let arena = Arena {
             base,
             reserved,
             start,
             file,
+            limits,
             lock: Mutex::new(lock),
             ready: Mutex::new(ready),
             exposed: AtomicBool::new(false),
@@ -301,14 +307,37 @@ impl Arena {
             return true;
         }
         // Asked at every call that finds no room: it is not tried again for contexts.
-        if ready.full && !ready.private {
+        if ready.full && !ready.private || ready.spent {
             return false;
         }
         let step = (ready.chunks - abi::CHUNKS).min(STEP);
         // Contexts that are kept apart have no use for more than max-memory=, those that others are folded into go beyond it.
         let most = self.u64_at(header::SOFT_LIMIT).load(Ordering::Relaxed) + KEPT;
         let wanted = (ready.chunks + step).min(most).max(top + KEPT + LEAST_STEP).min(self.reserved);
-        top + KEPT <= wanted && self.make_ready(&mut ready, wanted, Arena::populate)
+        if top + KEPT > wanted {
+            return false;
+        }
+        // The kernel ends a process of a group that has no memory left, whoever takes the last of it.
+        let left = self.limits.left();
+        let room = left.as_ref().map_or(u64::MAX, Left::without_spare) & !(abi::CHUNK_ALIGN - 1);
+        let within = wanted.min(ready.chunks.saturating_add(room));
+        if let Some(left) = left.filter(|_| top + KEPT > within) {
+            ready.spent = true;
+            let (bytes, limit, file) = (thousands(left.bytes >> 20), thousands(left.limit >> 20), left.file.display());
+            self.fold(&format!("{bytes} MB are left of {limit} in {file}"), "Raise that limit");
+            return false;
+        }
+        self.make_ready(&mut ready, within, Arena::populate)
+    }
+
+    /// No more memory is taken for contexts.
+    fn fold(&self, why: &str, way: &str) {
+        message(&format!(
+            "no more memory for calling contexts ({why}): new contexts are folded into overflow nodes. {way}, or bound the tree with \
+             depth=, recursion=fold or max-memory="
+        ));
+        // From here on the runtime folds, and asks for nodes to fold into only.
+        self.u64_at(header::SOFT_LIMIT).store(0, Ordering::Release);
     }
 
     /// Makes usable what an ordinary start takes. What cannot be, [`Arena::grow`] will be asked for again.
@@ -365,12 +394,7 @@ impl Arena {
                 thousands(length >> 10)
             ));
         } else if !std::mem::replace(&mut ready.full, true) {
-            message(&format!(
-                "no more memory for calling contexts ({error}): new contexts are folded into overflow nodes. Make room in /dev/shm, \
-                 or bound the tree with depth=, recursion=fold or max-memory="
-            ));
-            // From here on the runtime folds, and asks for nodes to fold into only.
-            self.u64_at(header::SOFT_LIMIT).store(0, Ordering::Release);
+            self.fold(&error.to_string(), "Make room in /dev/shm");
         }
         ready.private
     }
@@ -445,11 +469,6 @@ impl Drop for Arena {
     }
 }
 
-/// A quarter of the memory that the process can have, at least 64 MB and at most 8 GB.
-fn default_memory() -> u64 {
-    (cgroup::memory() / 4).clamp(64 << 20, 8 << 30)
-}
-
 impl Memory for Arena {
     /// Up to the top: what lies behind was never used.
     fn len(&self) -> u64 {
@@ -490,7 +509,7 @@ mod tests {
 
     #[test]
     fn no_more_is_made_ready_than_contexts_may_take_but_for_what_they_fold_into() {
-        let arena = Arena::new(None, &Options::parse("max-memory=16777217").unwrap()).unwrap();
+        let arena = Arena::new(None, &Options::parse("max-memory=16777217").unwrap(), Limits::of(0)).unwrap();
         let limit = || arena.u64_at(header::LIMIT).load(Ordering::Relaxed);
         let most = abi::CHUNKS + (16 << 20) + abi::CHUNK_ALIGN;
         arena.prepare();
@@ -504,10 +523,34 @@ mod tests {
     }
 
     #[test]
+    fn what_a_group_leaves_is_the_programs() {
+        let root = std::env::temp_dir().join(format!("cprof-arena-{}", std::process::id()));
+        std::fs::create_dir_all(&root).unwrap();
+        std::fs::write(root.join("memory.max"), "1000000000").unwrap();
+        let used = |bytes: u64| std::fs::write(root.join("memory.current"), bytes.to_string()).unwrap();
+        let arena = Arena::new(None, &Options::parse("").unwrap(), Limits::of_groups("0::/\n", &root)).unwrap();
+        let limit = || arena.u64_at(header::LIMIT).load(Ordering::Relaxed);
+        // A sixteenth is the program's.
+        let spare = 1_000_000_000 / 16;
+        used(1_000_000_000 - spare - (8 << 20));
+        let before = limit();
+        assert!(arena.grow(before + abi::CHUNK_ALIGN) && limit() <= before + (8 << 20), "as much as is left");
+        used(1_000_000_000 - spare);
+        let reached = limit();
+        assert!(!arena.grow(reached + abi::CHUNK_ALIGN));
+        assert_eq!(
+            (limit(), arena.u64_at(header::SOFT_LIMIT).load(Ordering::Relaxed)),
+            (reached, 0),
+            "the runtime folds from here on"
+        );
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
     fn addresses_stay_taken_only_if_code_may_know_them() {
         let options = Options::parse("max-memory=64m").unwrap();
         for exposed in [false, true] {
-            let arena = Arena::new(None, &options).unwrap();
+            let arena = Arena::new(None, &options, Limits::of(0)).unwrap();
             let (base, end) = (arena.base(), arena.end());
             assert!(is_mapped(base) && is_mapped(end - 1));
             if exposed {

@@ -227,6 +227,12 @@ impl Flags {
         (kilobytes > 0).then(|| (kilobytes as i64).saturating_mul(1024))
     }
 
+    /// The bytes that the heap may have; 0: the VM does not say.
+    pub fn heap(&self) -> u64 {
+        // SAFETY: the flag is of type size_t (gc_globals.hpp).
+        self.find_flag("MaxHeapSize").map_or(0, |(value, _)| unsafe { *value.cast::<usize>() } as u64)
+    }
+
     fn find(vm: Vm) -> Option<Flags> {
         let library = Library::of(vm)?;
         let structs = Structs::open(&library)?;

@@ -53,6 +53,7 @@ mod vm_structs;
 use arena::Arena;
 use attach::Attached;
 use caches::Caches;
+use cgroup::Limits;
 use class_log::ClassLog;
 use classes::Classes;
 use contexts::Contexts;
@@ -327,7 +328,7 @@ fn load(vm: Vm, options: Options) -> Result<(), String> {
     let flags = Flags::of(vm)?;
     flags.refuse_archiving()?;
     let (pid, started) = (std::process::id(), now_ms());
-    let (arena, log, directory) = recording(&options, pid, started)?;
+    let (arena, log, directory) = recording(&options, &Limits::of(flags.heap()), pid, started)?;
     let left = directory.clone();
     let loaded = contained(|| begin(&flags, jvmti, feature, options, (pid, started), (arena, log, directory)));
     if loaded.is_err() {
@@ -401,10 +402,10 @@ fn feature(jvmti: Jvmti) -> Result<u32, String> {
 }
 
 /// The memory of the recording: in files if possible.
-fn recording(options: &Options, pid: u32, started: u64) -> Result<Places, String> {
+fn recording(options: &Options, limits: &Limits, pid: u32, started: u64) -> Result<Places, String> {
     let in_files = Directory::create(pid, started).map_err(|e| e.to_string()).and_then(|directory| {
         let files = || {
-            let arena = Arc::new(Arena::new(Some(directory.arena()?), options)?);
+            let arena = Arc::new(Arena::new(Some(directory.arena()?), options, limits.clone())?);
             let log = ClassLog::new(Some(directory.log()?), arena.clone());
             Ok::<_, io::Error>((arena, Arc::new(log)))
         };
@@ -420,7 +421,7 @@ fn recording(options: &Options, pid: u32, started: u64) -> Result<Places, String
         message(&format!(
             "shared memory in /dev/shm cannot be used ({error}); counting in private memory, so that a killed JVM leaves nothing"
         ));
-        let arena = Arena::new(None, options)
+        let arena = Arena::new(None, options, limits.clone())
             .map_err(|e| format!("no memory for the calling context tree: {e}; max-memory= says how much it may take"))?;
         let arena = Arc::new(arena);
         Ok((arena.clone(), Arc::new(ClassLog::new(None, arena)), None))

@@ -86,7 +86,7 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
     profile.warnings = log.warnings.iter().map(|w| (*w).to_owned()).collect();
     profile.warnings.extend(capture.warnings);
     profile.warnings.extend(torn(log, profile.run.taken));
-    profile.warnings.extend(without_classes(log, &profile.run.options));
+    profile.warnings.extend(without_classes(log, &profile.run));
     profile.warnings.extend(left_out(log, &profile.run.options, &profile.run.roots));
     if misplaced > 0 {
         let places = counted(misplaced, "place", "places");
@@ -100,13 +100,14 @@ pub fn assemble(mut capture: Capture, log: &Log<'_>, mut run: RunFacts) -> Profi
 }
 
 /// Patterns of `include=` that left everything out.
-fn without_classes(log: &Log<'_>, options: &str) -> Option<String> {
+fn without_classes(log: &Log<'_>, run: &RunFacts) -> Option<String> {
     let fits = |pattern: &Pattern| log.classes.iter().any(|class| pattern.matches(&dotted(class.name)));
-    let without: Vec<&str> = values(options, "include").filter(|include| !fits(&Pattern::new(include))).collect();
+    let without: Vec<&str> = values(&run.options, "include").filter(|include| !fits(&Pattern::new(include))).collect();
     let without = without.join(", ");
+    let so_far = if run.taken == Taken::Running { " so far" } else { "" };
     (!without.is_empty()).then(|| {
         format!(
-            "include={without} fits no class: it takes whole names, as com.acme.Main, or with * for any characters, as com.acme.*"
+            "include={without} fits no class{so_far}: it takes whole names, as com.acme.Main, or with * for any characters, as com.acme.*"
         )
     })
 }
