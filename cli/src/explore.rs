@@ -168,7 +168,7 @@ fn measured(view: &View, chosen: &[bool], c: &Configuration, args: &Explore) -> 
         output::spares(plot, &model.paths)?;
     }
     let evaluation = evaluate(&view.profile, &view.measures, &view.natives, &model, &how(args).options(c.cache))
-        .with_context(|| format!("target {}, cache {}", c.target, c.cache))?;
+        .with_context(|| format!("{} on target {}, cache {}", view.file, c.target, c.cache))?;
     let mut metrics = Metrics::default();
     (0..evaluation.nodes.len()).filter(|&node| chosen[node]).for_each(|node| metrics.add(&evaluation.nodes.get(node)));
     Ok(Measured { time: time(&model, &metrics), metrics, accuracy: model.accuracy, notes: evaluation.notes })

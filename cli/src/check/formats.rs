@@ -57,8 +57,7 @@ pub fn message(verdict: &Verdict<'_>, with_contexts: bool) -> String {
                 text.push_str(&format!("; baseline {}", thousands(*before)));
             }
             if with_contexts && !responsible.is_empty() {
-                let contexts: Vec<String> = responsible.iter().map(context).collect();
-                text.push_str(&format!("; {}", contexts.join("; ")));
+                text.push_str(&format!("; {}", contexts(responsible).join("; ")));
             }
             text
         }
@@ -82,11 +81,27 @@ fn number_name(limit: &Limit) -> String {
     }
 }
 
-/// The nearest callers of a context, and its number.
-pub fn context(responsible: &Responsible) -> String {
+/// Contexts with their nearest callers, as many as tell them apart, and their numbers.
+pub fn contexts(all: &[Responsible]) -> Vec<String> {
+    all.iter().map(|one| context(one, told_apart(one, all))).collect()
+}
+
+/// How many of the last methods of a path to show.
+fn told_apart(one: &Responsible, all: &[Responsible]) -> usize {
+    let others = || all.iter().filter(|other| other.path != one.path);
+    let tells = |&methods: &usize| others().all(|other| last(&other.path, methods) != last(&one.path, methods));
+    (CALLERS + 1..one.path.len()).find(tells).unwrap_or(one.path.len())
+}
+
+fn last(path: &[String], methods: usize) -> &[String] {
+    &path[path.len().saturating_sub(methods)..]
+}
+
+/// A context with so many of the last methods of its path.
+fn context(responsible: &Responsible, methods: usize) -> String {
     let Responsible { path, amount, changed } = responsible;
-    let left_out = path.len().saturating_sub(CALLERS + 1);
-    let dots = if left_out > 0 { "… > " } else { "" };
+    let shown = last(path, methods);
+    let dots = if shown.len() < path.len() { "… > " } else { "" };
     let digits = u64::try_from(amount.unsigned_abs()).map_or_else(|_| amount.to_string(), thousands);
     let sign = if *amount < 0 {
         "-"
@@ -96,7 +111,7 @@ pub fn context(responsible: &Responsible) -> String {
         ""
     };
     // One line each, whatever the names of methods are.
-    format!("{sign}{digits} in {dots}{}", printable(&path[left_out..].join(" > ")))
+    format!("{sign}{digits} in {dots}{}", printable(&shown.join(" > ")))
 }
 
 /// `::error file=…,line=…,col=…,title=…::…` for limits that do not hold.
@@ -213,9 +228,15 @@ mod tests {
     fn long_paths_are_cut_at_the_far_end() {
         let path = ["a", "b", "c", "d", "e", "f", "g"].map(str::to_owned).to_vec();
         let responsible = Responsible { path, amount: 1234, changed: true };
-        assert_eq!(context(&responsible), "+1,234 in … > c > d > e > f > g");
-        assert_eq!(context(&Responsible { amount: -3, ..responsible }), "-3 in … > c > d > e > f > g");
-        let hostile = Responsible { path: vec!["a\n\u{1b}[2Jé".to_owned()], amount: 1, changed: false };
-        assert_eq!(context(&hostile), "1 in a\\n\\u{1b}[2Jé");
+        assert_eq!(contexts(&[responsible]), ["+1,234 in … > c > d > e > f > g"]);
+        let hostile = Responsible { path: vec!["a\n\u{1b}[2Jé".to_owned()], amount: -3, changed: false };
+        assert_eq!(contexts(&[hostile]), ["-3 in a\\n\\u{1b}[2Jé"]);
+    }
+
+    #[test]
+    fn paths_are_shown_as_far_as_they_differ() {
+        let of = |path: &str| Responsible { path: path.chars().map(String::from).collect(), amount: 1, changed: false };
+        let shown = contexts(&[of("abcdefg"), of("axcdefg"), of("cdefg")]);
+        assert_eq!(shown, ["1 in … > b > c > d > e > f > g", "1 in … > x > c > d > e > f > g", "1 in c > d > e > f > g"]);
     }
 }

@@ -1,7 +1,7 @@
 //! JUnit XML, as CI servers read it: a test case for each limit.
 
 use super::Report;
-use super::formats::{context, message};
+use super::formats::{contexts, message};
 use cprof_compare::budget::Outcome;
 use cprof_views::xml::escaped;
 use std::io::{self, Write};
@@ -29,8 +29,7 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
             Outcome::Skipped(_) => writeln!(out, "><skipped message=\"{short}\"/></testcase>")?,
             Outcome::Wrong(_) => writeln!(out, "><error type=\"budget\" message=\"{short}\"/></testcase>")?,
             Outcome::Exceeded { responsible, .. } => {
-                let contexts: Vec<String> = responsible.iter().map(context).collect();
-                let contexts = escaped(&contexts.join("\n"));
+                let contexts = escaped(&contexts(responsible).join("\n"));
                 writeln!(out, "><failure type=\"exceeded\" message=\"{short}\">{contexts}</failure></testcase>")?;
             }
         }
