@@ -5,10 +5,12 @@
 //! an error and never a SIGBUS: the rest of the arena then becomes private memory of the JVM.
 
 use crate::cgroup::{Left, Limits};
+mod first_page;
+mod trees;
+
 use crate::directory::Lock;
-use crate::{caches, faults, lock, message};
-use cprof_instrument::abi::{self, MethodEntry, flags, header, lessees, wanted};
-use cprof_profile::cache::{CacheKind, CacheSpec, Scope};
+use crate::{faults, lock, message};
+use cprof_instrument::abi::{self, MethodEntry, flags, header, wanted};
 use cprof_profile::names::thousands;
 use cprof_profile::options::{Options, simulation};
 use cprof_profile::recording::Memory;
@@ -124,43 +126,6 @@ impl Arena {
         arena.write_header(options, soft_limit);
         arena.write_caches(&options.caches);
         Ok(arena)
-    }
-
-    fn write_header(&self, options: &Options, soft_limit: u64) {
-        let bits = [(options.sites, flags::SITES), (options.fold, flags::FOLD), (!options.roots.is_empty(), flags::ROOTS)];
-        let flags = bits.iter().filter(|(given, _)| *given).fold(0, |all, (_, bit)| all | bit);
-        self.u32_at(header::VERSION).store(abi::LAYOUT_VERSION, Ordering::Relaxed);
-        self.u64_at(header::TOP).store(abi::CHUNKS, Ordering::Relaxed);
-        self.u64_at(header::LIMIT).store(abi::CHUNKS + FIRST_STEP - KEPT, Ordering::Relaxed);
-        self.u64_at(header::SOFT_LIMIT).store(soft_limit, Ordering::Relaxed);
-        self.u32_at(header::FLAGS).store(flags, Ordering::Relaxed);
-        self.u32_at(header::DEPTH).store(options.depth, Ordering::Relaxed);
-        self.take_wishes(false);
-        self.u64_at(header::MAX_NODES).store(options.max_nodes, Ordering::Relaxed);
-        self.u32_at(header::METHOD_COUNT).store(1, Ordering::Relaxed);
-        self.u32_at(header::MAGIC).store(abi::MAGIC, Ordering::Release);
-    }
-
-    /// What is simulated, and the record of what never misses.
-    fn write_caches(&self, specs: &[CacheSpec]) {
-        let put = |at: u64, value: u32| self.u32_at(at).store(value, Ordering::Relaxed);
-        put(header::CACHES, specs.len() as u32);
-        put(header::LANES, caches::lanes(specs));
-        for (i, spec) in specs.iter().enumerate() {
-            let kind = if spec.kind == CacheKind::Lru { abi::caches::LRU } else { abi::caches::FIFO };
-            let shared = if spec.scope == Scope::Shared { abi::caches::SHARED } else { 0 };
-            let at = header::CACHE_SPECS + 16 * i as u64;
-            put(at, kind | shared);
-            put(at + 4, spec.size);
-            put(at + 8, spec.blocks);
-        }
-        put(header::HIT + abi::record::MISSES, abi::node::COUNTERS as u32);
-        self.u64_at(header::HIT + abi::record::LIMIT).store(i64::MAX as u64, Ordering::Relaxed);
-        put(header::HIT, abi::kind::RECORD);
-        // The last: the junk node as a leaf's.
-        for node in [header::EARLY, abi::JUNK, abi::JUNK + abi::node::LEAF_BIAS] {
-            put(node + abi::node::RECORD, (header::HIT / abi::UNIT) as u32);
-        }
     }
 
     /// The recording has ended, though the memory stays: what is in the file is anybody's to recover.
@@ -413,38 +378,6 @@ impl Arena {
             libc::mmap(at, length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
         };
         length == 0 || at != libc::MAP_FAILED
-    }
-
-    /// The numbers of trees that are leased, and had a virtual thread once or have one now. The second answer: all such threads are
-    /// listed ([`abi::VIRTUALS`]).
-    pub fn leased_to_virtual(&self) -> (Vec<u32>, bool) {
-        const LEASED_TO_VIRTUAL: u32 = lessees::LEASED | lessees::VIRTUAL_THREADS;
-        let (mut numbers, mut all) = (Vec::new(), true);
-        for root in self.trees().filter(|&root| self.lessees(root) & LEASED_TO_VIRTUAL == LEASED_TO_VIRTUAL) {
-            all &= self.lessees(root) & lessees::UNLISTED == 0;
-            numbers.extend(Memory::u32(self, root + abi::root::NUMBER));
-        }
-        (numbers, all)
-    }
-
-    /// The trees that no thread has: the address of the root, and of where the log of the last thread ends.
-    pub fn returned_logs(&self) -> impl Iterator<Item = (u64, u64)> {
-        let returned = self.trees().filter(|&root| self.lessees(root) & lessees::LEASED == 0);
-        returned.filter_map(|root| Some((self.base() + root, Memory::u64(self, root + abi::root::CACHE)?)))
-    }
-
-    /// Where the roots of all trees are.
-    fn trees(&self) -> impl Iterator<Item = u64> {
-        let at = |root: u32| u64::from(root) * abi::UNIT;
-        let first = Memory::u32(self, header::TREES);
-        let all = std::iter::successors(first, move |&root| Memory::u32(self, at(root) + abi::root::NEXT));
-        let count = Memory::u32(self, header::TREE_COUNT).unwrap_or(0);
-        all.take_while(|&root| root != 0).take(count as usize).map(at)
-    }
-
-    /// Bits of [`lessees`].
-    fn lessees(&self, root: u64) -> u32 {
-        Memory::u32(self, root + abi::root::FLAGS).unwrap_or(0)
     }
 }
 
