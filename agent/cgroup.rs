@@ -1,6 +1,8 @@
 //! How much memory the process can have: the machine's, or less where a container's group of processes has a limit (cgroups(7)), or
 //! the process its addresses (`ulimit -v`).
 
+use cprof_profile::names::thousands;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -30,12 +32,16 @@ struct Group {
 struct Files {
     limit: &'static str,
     usage: &'static str,
-    /// In `memory.stat`: pages of files that the kernel takes back before anything else.
-    spare: &'static str,
+    /// In `memory.stat`: pages of files, which the kernel takes back before it ends a process.
+    spare: [&'static str; 2],
 }
 
-const VERSION_1: Files = Files { limit: "memory.limit_in_bytes", usage: "memory.usage_in_bytes", spare: "total_inactive_file" };
-const VERSION_2: Files = Files { limit: "memory.max", usage: "memory.current", spare: "inactive_file" };
+const VERSION_1: Files = Files {
+    limit: "memory.limit_in_bytes",
+    usage: "memory.usage_in_bytes",
+    spare: ["total_inactive_file ", "total_active_file "],
+};
+const VERSION_2: Files = Files { limit: "memory.max", usage: "memory.current", spare: ["inactive_file ", "active_file "] };
 
 /// What a limit leaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +52,13 @@ pub struct Left {
     pub limit: u64,
     /// Where that stands.
     pub file: PathBuf,
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let megabytes = |bytes: u64| thousands(bytes >> 20);
+        write!(f, "{} MB of {} in {} are left", megabytes(self.bytes), megabytes(self.limit), self.file.display())
+    }
 }
 
 impl Left {
@@ -87,7 +100,8 @@ impl Group {
         let limit = self.limit()?;
         let used: u64 = fs::read_to_string(self.path.join(self.files.usage)).ok()?.trim().parse().ok()?;
         let statistics = fs::read_to_string(self.path.join("memory.stat")).unwrap_or_default();
-        let spare = statistics.lines().find_map(|line| line.strip_prefix(self.files.spare)?.trim().parse().ok()).unwrap_or(0);
+        let pages = |name: &&str| statistics.lines().find_map(|line| line.strip_prefix(*name)?.trim().parse::<u64>().ok());
+        let spare = self.files.spare.iter().filter_map(pages).sum();
         Some(Left { bytes: limit.saturating_sub(used.saturating_sub(spare)), limit, file: self.path.join(self.files.limit) })
     }
 }
@@ -157,7 +171,7 @@ mod tests {
         assert_eq!(limit("5:cpuset:/docker/x\n", &root), None);
         // What is left of them, pages that the kernel takes back not counted.
         put("a/memory.current", "2500\n");
-        put("a/memory.stat", "anon 900\ninactive_file 400\n");
+        put("a/memory.stat", "anon 900\ninactive_file 300\nactive_file 100\n");
         put("a/b/memory.current", "100\n");
         let left = groups("0::/a/b\n", &root).iter().filter_map(Group::left).min_by_key(|left| left.bytes);
         assert_eq!(left, Some(Left { bytes: 900, limit: 3000, file: root.join("a/memory.max") }));

@@ -216,6 +216,7 @@ impl Agent {
         if !memory::has((self.arena.len() + self.log.len()) as usize) {
             return Err(format!("{}, and the profile takes some", memory::NONE));
         }
+        self.arena.has_room_for_profile(self.log.len())?;
         faults::pass("capture");
         let current = self.jvmti.current_thread().map_err(|e| e.to_string())?;
         let muted = Muted::thread(jni, current, self.contexts, &self.arena);

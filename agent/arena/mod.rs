@@ -38,6 +38,8 @@ const START: u64 = KEPT + (4 << 20);
 const START_LOGGED: u64 = 64 << 20;
 /// Bytes of chunks made ready at a time afterwards, at most: as many as are there, so that a small program takes little.
 const STEP: u64 = 32 << 20;
+/// Bytes that a group of processes is left when nothing else is: what contexts are folded into may take all but that.
+const LAST: u64 = 4 << 20;
 /// Bytes of the method table made ready at a time: 8192 methods.
 const TABLE_STEP: u64 = 64 << 10;
 
@@ -68,7 +70,7 @@ struct Ready {
     private: bool,
     /// Nor could private memory be had.
     full: bool,
-    /// What a group of processes may have is the program's from here on.
+    /// What is left of a group's memory is the program's, but for what contexts are folded into.
     spent: bool,
 }
 
@@ -77,6 +79,12 @@ struct Ready {
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
+
+/// Bytes of chunks that [`Arena::prepare`] makes ready.
+pub fn at_first(options: &Options, limits: &Limits) -> u64 {
+    let logged = simulation(&options.caches) == abi::caches::LOGGED;
+    if logged { START_LOGGED.min(KEPT + limits.contexts) } else { START }
+}
 
 impl Arena {
     /// Maps an arena over `file`, or over anonymous memory.
@@ -87,8 +95,7 @@ impl Arena {
         let (file, lock) = file.unzip();
         // What is ready ends there some day, and another mapping may begin.
         let soft_limit = (abi::CHUNKS + options.max_memory.unwrap_or(limits.contexts)).next_multiple_of(abi::CHUNK_ALIGN);
-        let logged = simulation(&options.caches) == abi::caches::LOGGED;
-        let start = abi::CHUNKS + if logged { START_LOGGED } else { START };
+        let start = abi::CHUNKS + at_first(options, &limits);
         let reserved = soft_limit.max(start) + KEPT + STEP;
         faults::io("arena mmap")?;
         let (fd, flags) = match &file {
@@ -272,7 +279,7 @@ impl Arena {
             return true;
         }
         // Asked at every call that finds no room: it is not tried again for contexts.
-        if ready.full && !ready.private || ready.spent {
+        if ready.full && !ready.private {
             return false;
         }
         let step = (ready.chunks - abi::CHUNKS).min(STEP);
@@ -282,17 +289,36 @@ impl Arena {
         if top + KEPT > wanted {
             return false;
         }
-        // The kernel ends a process of a group that has no memory left, whoever takes the last of it.
-        let left = self.limits.left();
-        let room = left.as_ref().map_or(u64::MAX, Left::without_spare) & !(abi::CHUNK_ALIGN - 1);
+        let (room, left) = self.room(&ready);
         let within = wanted.min(ready.chunks.saturating_add(room));
-        if let Some(left) = left.filter(|_| top + KEPT > within) {
-            ready.spent = true;
-            let (bytes, limit, file) = (thousands(left.bytes >> 20), thousands(left.limit >> 20), left.file.display());
-            self.fold(&format!("{bytes} MB are left of {limit} in {file}"), "Raise that limit");
-            return false;
+        if top + KEPT <= within {
+            return self.make_ready(&mut ready, within, Arena::populate);
         }
-        self.make_ready(&mut ready, within, Arena::populate)
+        if let Some(left) = left.filter(|_| !std::mem::replace(&mut ready.spent, true)) {
+            self.fold(&left.to_string(), "Raise that for the next run");
+        }
+        false
+    }
+
+    /// How many bytes more may be made ready, and what the group of the process leaves, if that has a limit: the kernel ends a process
+    /// of a group that has no memory left, whoever takes the last of it.
+    fn room(&self, ready: &Ready) -> (u64, Option<Left>) {
+        let Some(left) = self.limits.left() else { return (u64::MAX, None) };
+        let room = match ready.spent {
+            true => left.bytes.saturating_sub(LAST),
+            // With the profile that is made of it: up to half as much.
+            false => (2 * left.without_spare()).saturating_sub(ready.chunks - abi::CHUNKS) / 3,
+        };
+        (room & !(abi::CHUNK_ALIGN - 1), Some(left))
+    }
+
+    /// Refuses to make a profile for which the group of the process has no room, with a class log of this length.
+    pub fn has_room_for_profile(&self, log: u64) -> Result<(), String> {
+        let needed = self.len().saturating_sub(abi::CHUNKS) / 2 + log;
+        match self.limits.left() {
+            Some(left) if left.bytes < needed => Err(format!("{left}, and the profile takes some")),
+            _ => Ok(()),
+        }
     }
 
     /// No more memory is taken for contexts.
@@ -432,6 +458,7 @@ impl Memory for Arena {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn is_mapped(address: u64) -> bool {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
@@ -442,7 +469,8 @@ mod tests {
 
     #[test]
     fn no_more_is_made_ready_than_contexts_may_take_but_for_what_they_fold_into() {
-        let arena = Arena::new(None, &Options::parse("max-memory=16777217").unwrap(), Limits::of(0)).unwrap();
+        let arena =
+            Arena::new(None, &Options::parse("max-memory=16777217").unwrap(), Limits::of_groups("", Path::new(""))).unwrap();
         let limit = || arena.u64_at(header::LIMIT).load(Ordering::Relaxed);
         let most = abi::CHUNKS + (16 << 20) + abi::CHUNK_ALIGN;
         arena.prepare();
@@ -483,7 +511,7 @@ mod tests {
     fn addresses_stay_taken_only_if_code_may_know_them() {
         let options = Options::parse("max-memory=64m").unwrap();
         for exposed in [false, true] {
-            let arena = Arena::new(None, &options, Limits::of(0)).unwrap();
+            let arena = Arena::new(None, &options, Limits::of_groups("", Path::new(""))).unwrap();
             let (base, end) = (arena.base(), arena.end());
             assert!(is_mapped(base) && is_mapped(end - 1));
             if exposed {

@@ -5,6 +5,7 @@ use super::method_ids::Methods;
 use super::request::Reply;
 use super::retransform::Watched;
 use super::{frames, leftovers, notices, retransform, runtime_classes, written};
+use crate::arena::at_first;
 use crate::blackholes;
 use crate::cgroup::Limits;
 use crate::classes::Classes;
@@ -154,7 +155,9 @@ fn prepare(vm: Vm, jvmti: Jvmti, jni: Jni, options: Options) -> Result<Arc<Agent
     let flags = Flags::of(vm)?;
     flags.refuse_archiving()?;
     let limits = Limits::of(flags.heap());
-    has_room(jvmti, jni, &limits, &options)?;
+    let came = Came::Later { lacks_recorder: !jvmti.has_boot_package(c"jdk/jfr/internal") };
+    let policy = Policy::new(&options, feature, came, blackholes::of(&flags));
+    has_room(jvmti, jni, &limits, &policy, &options)?;
     hooks::add_capabilities_late(jvmti, feature)?;
     let (pid, started) = (std::process::id(), now_ms());
     let slots = slots()?;
@@ -187,8 +190,6 @@ fn prepare(vm: Vm, jvmti: Jvmti, jni: Jni, options: Options) -> Result<Arc<Agent
             message(&what);
         }
         let sight = super::sight::Sight::new(runtime, contexts, arena.clone());
-        let came = Came::Later { lacks_recorder: !jvmti.has_boot_package(c"jdk/jfr/internal") };
-        let policy = Policy::new(&options, feature, came, blackholes::of(&flags));
         let classes = Classes::new(jvmti, arena.clone(), log.clone(), &options, policy, Some(sight));
         // When nothing can fail any more: nobody would switch them back.
         let switched = flags.switch(feature);
@@ -212,29 +213,26 @@ fn prepare(vm: Vm, jvmti: Jvmti, jni: Jni, options: Options) -> Result<Arc<Agent
     prepared
 }
 
-/// Refuses where the process' group may have too little memory for what attaching takes: the kernel would end the process.
-fn has_room(jvmti: Jvmti, jni: Jni, limits: &Limits, options: &Options) -> Result<(), String> {
-    // Measured: 49 MB more with 700 classes on JDK 17, 53 with 1,250 on JDK 25, and 24 and 27 if they were only looked at; of each class
-    // the metaspace (`cli/src/live/attach.rs`), its code in the class log, and what is compiled anew. And a margin.
+/// Refuses where the process' group may have too little memory for what attaching takes: the kernel might end the process.
+fn has_room(jvmti: Jvmti, jni: Jni, limits: &Limits, policy: &Policy, options: &Options) -> Result<(), String> {
+    // Measured: 49 MB more with 700 classes on JDK 17, 53 with 1,250 on JDK 25, and 24 and 27 if they were only looked at, 8 of them the
+    // arena; of each class the metaspace (`cli/src/live/attach.rs`), its code in the class log, and what is compiled anew. And a margin.
     const WOVEN: u64 = 32 << 10;
     const SEEN: u64 = 8 << 10;
-    const BESIDES: u64 = 32 << 20;
+    const BESIDES: u64 = 24 << 20;
     let Some(left) = limits.left() else { return Ok(()) };
-    let classes = jni.in_frame(|| jvmti.loaded_classes().map(|classes| classes.len() as u64)).map_err(|e| e.to_string())?;
-    let some = !options.include.is_empty();
-    let needed = BESIDES + classes * if some { SEEN } else { WOVEN };
+    let classes =
+        jni.in_frame(|| jvmti.loaded_classes().map(|all| all.iter().map(|&class| jvmti.class_name(class)).collect::<Vec<_>>()));
+    let classes = classes.map_err(|e| e.to_string())?;
+    let woven = classes.iter().flatten().filter(|name| policy.selects(name)).count() as u64;
+    let needed = BESIDES + at_first(options, limits) + woven * WOVEN + (classes.len() as u64 - woven) * SEEN;
     if left.bytes >= needed {
         return Ok(());
     }
-    let megabytes = |bytes: u64| format!("{} MB", thousands(bytes >> 20));
-    let way = if some { "" } else { ", or have fewer classes woven with include=" };
     Err(format!(
-        "{} of {} in {} are left, and to weave {} classes takes some {}: the kernel would end the JVM. Raise that limit{way}",
-        megabytes(left.bytes),
-        megabytes(left.limit),
-        left.file.display(),
-        thousands(classes),
-        megabytes(needed)
+        "{left}, and to weave {} takes some {} MB: the kernel might end the JVM. Raise that limit, or have fewer classes woven with include=",
+        counted(woven, "class", "classes"),
+        thousands(needed >> 20)
     ))
 }
 

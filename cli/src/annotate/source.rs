@@ -8,6 +8,7 @@ use crate::table::Table;
 use anyhow::Result;
 use cprof_annotate::lines::{self, Line, Lines};
 use cprof_annotate::source::{Source, Sources};
+use cprof_profile::model::Profile;
 use cprof_profile::names::{Pattern, dotted, few, stable, thousands};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -199,13 +200,21 @@ fn print_file(view: &View, file: &File<'_, '_>, source: &Source, out: &mut dyn W
         );
         writeln!(out, "{}", style.warning(&text))?;
     }
-    let taken = UNIX_EPOCH + Duration::from_millis(view.profile.run.ended_ms);
-    let changed = fs::metadata(&source.file).and_then(|file| file.modified());
-    if taken > UNIX_EPOCH && changed.is_ok_and(|changed| changed > taken) {
-        let file = source.file.display();
-        writeln!(out, "{}", style.warning(&format!("{file} was changed after the profile was taken: its lines may be others")))?;
+    if is_newer(view, source) {
+        let text = format!("{} was changed after the profile was taken: its lines may be others", source.name);
+        writeln!(out, "{}", style.warning(&text))?;
     }
     Ok(())
+}
+
+/// Whether a source was changed after the profile was taken, or the first of those that it was merged from. (An archive's time says
+/// nothing of what is in it.)
+fn is_newer(view: &View, source: &Source) -> bool {
+    let Profile { run, runs, .. } = &view.profile;
+    let ended = runs.iter().map(|run| run.facts.ended_ms).min().unwrap_or(run.ended_ms);
+    let changed = fs::metadata(&source.file).and_then(|file| file.modified());
+    let is_file = source.file.display().to_string() == source.name;
+    is_file && ended > 0 && changed.is_ok_and(|changed| changed > UNIX_EPOCH + Duration::from_millis(ended))
 }
 
 /// Numbers from 1 of the lines to show.
