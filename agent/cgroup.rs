@@ -14,8 +14,8 @@ const MOST: u64 = 8 << 30;
 /// How much memory the agent may take.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Bytes of contexts, unless the user says: a quarter of what the process can have; where that is limited, no more than half of what
-    /// the heap leaves.
+    /// Bytes of contexts, unless the user says: a quarter of what the process can have; where that is limited, no more than half
+    /// of what the heap leaves.
     pub contexts: u64,
     groups: Vec<Group>,
 }
@@ -84,7 +84,7 @@ impl Limits {
         Limits { contexts: MOST, groups: groups(names, mounted) }
     }
 
-    /// What the tightest group leaves; `None`: no group has a limit.
+    /// What the tightest group leaves; `None`: no group has a limit below what the machine has.
     pub fn left(&self) -> Option<Left> {
         self.groups.iter().filter_map(Group::left).min_by_key(|left| left.bytes)
     }
@@ -97,7 +97,8 @@ impl Group {
     }
 
     fn left(&self) -> Option<Left> {
-        let limit = self.limit()?;
+        // Version 1 has a large number for none.
+        let limit = self.limit().filter(|&limit| limit < machine())?;
         let used: u64 = fs::read_to_string(self.path.join(self.files.usage)).ok()?.trim().parse().ok()?;
         let statistics = fs::read_to_string(self.path.join("memory.stat")).unwrap_or_default();
         let pages = |name: &&str| statistics.lines().find_map(|line| line.strip_prefix(*name)?.trim().parse::<u64>().ok());
@@ -112,8 +113,8 @@ fn machine() -> u64 {
     u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0)
 }
 
-/// Half of what a limit of addresses leaves when the JVM has taken what it sets aside without using it: for its heap and what is kept of
-/// that, for classes, for code, for its libraries; and the C library, for what each thread allocates.
+/// Half of what a limit of addresses leaves when the JVM has taken what it sets aside without using it: for its heap and what is
+/// kept of that, for classes, for code, for its libraries; and the C library, for what each thread allocates.
 fn addresses(heap: u64) -> u64 {
     const SET_ASIDE: u64 = 7 << 29;
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -126,8 +127,8 @@ fn addresses(heap: u64) -> u64 {
     }
 }
 
-/// The groups that `/proc/self/cgroup` names, and those they are in, below where they are mounted. In a container their names may be
-/// those outside, and what is there may be its own group only: that of the mount itself.
+/// The groups that `/proc/self/cgroup` names, and those they are in, below where they are mounted. In a container their names may
+/// be those outside, and what is there may be its own group only: that of the mount itself.
 fn groups(names: &str, mounted: &Path) -> Vec<Group> {
     let groups = names.lines().filter_map(|line| {
         // number:controllers:path; version 2 has number 0 and names no controllers.

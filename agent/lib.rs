@@ -1,12 +1,12 @@
 //! The cprof agent: `java -agentpath:libcprof.so=OPTIONS`.
 //!
-//! This file holds what the VM calls by name. The rooms: [`vm`], [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the events, and
-//! [`turn`], when among other agents' that of classes comes; [`policy`], [`blackholes`], [`intrinsics`], [`flags`] and
-//! [`vm_structs`], what is known about HotSpot; [`classes`], [`colours`], [`ahead`] and [`image`], [`hidden`], [`thread_fields`] and
-//! [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already; [`stack_sizes`], what else is
+//! This file holds what the VM calls by name. The rooms: [`vm`], [`jvmti`] and [`jni`], the unsafe edges; [`hooks`], the events,
+//! and [`turn`], when among other agents' that of classes comes; [`policy`], [`blackholes`], [`intrinsics`], [`flags`] and
+//! [`vm_structs`], what is known about HotSpot; [`classes`], [`colours`], [`ahead`] and [`image`], [`hidden`], [`thread_fields`]
+//! and [`seeds`], the way of a class into the VM; [`attach`], the same for a JVM that runs already; [`stack_sizes`], what else is
 //! changed for the program; [`heap`] and [`cgroup`], where memory is from and how much there is; [`threads`], the agent's own;
-//! [`memory`], [`refusals`], [`copies`] and [`faults`], what is done when something fails; [`runtime`], the Java classes that woven
-//! code calls, and [`natives`], what they call; [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`room`],
+//! [`memory`], [`refusals`], [`copies`] and [`faults`], what is done when something fails; [`runtime`], the Java classes that
+//! woven code calls, and [`natives`], what they call; [`contexts`] and [`muted`], what it keeps per thread; [`arena`], [`room`],
 //! [`directory`] and [`class_log`], where a recording lives; [`caches`], the simulation of method caches; [`facts`], [`stopped`],
 //! [`stacks`] and [`dump`], how it becomes a profile.
 

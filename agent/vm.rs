@@ -16,7 +16,8 @@ impl Vm {
         Vm(vm)
     }
 
-    /// An interface of this version, JNI's for the current thread or a new one of JVMTI, and the VM's answer: 0, or why there is none.
+    /// An interface of this version, JNI's for the current thread or a new one of JVMTI, and the VM's answer: 0, or why there is
+    /// none.
     pub fn interface(self, version: jint) -> (*mut c_void, jint) {
         let mut interface = std::ptr::null_mut();
         // SAFETY: the pointer is the VM's (`new`); GetEnv writes one pointer.

@@ -9,8 +9,8 @@ pub struct Library(*mut c_void);
 impl Library {
     /// The library that a VM's functions are in.
     pub fn of(vm: Vm) -> Option<Library> {
-        // SAFETY: dladdr looks an address up and answers the terminated name of its library, which is loaded: RTLD_NOLOAD only finds
-        // the handle.
+        // SAFETY: dladdr looks an address up and answers the terminated name of its library, which is loaded: RTLD_NOLOAD only
+        // finds the handle.
         unsafe {
             let mut info: libc::Dl_info = std::mem::zeroed();
             if libc::dladdr(vm.code(), &mut info) == 0 || info.dli_fname.is_null() {

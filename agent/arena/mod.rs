@@ -185,8 +185,8 @@ impl Arena {
         Ok(())
     }
 
-    /// As [`Arena::allocate`], for bytes that are sure to be used soon: maps their pages too. Zeros are written, as pages that are whole
-    /// are mapped sixteen at a time; together that takes three quarters of the time of `MADV_POPULATE_WRITE`.
+    /// As [`Arena::allocate`], for bytes that are sure to be used soon: maps their pages too. Zeros are written, as pages that
+    /// are whole are mapped sixteen at a time; together that takes three quarters of the time of `MADV_POPULATE_WRITE`.
     fn populate(&self, at: u64, length: u64) -> io::Result<()> {
         static ZEROS: [u8; 256 << 10] = [0; 256 << 10];
         let Some(file) = &self.file else { return Ok(()) };
@@ -200,14 +200,15 @@ impl Arena {
                 Err(error) => return Err(error),
             }
         }
-        // SAFETY: inside our own mapping; the advice changes no byte. Without it, as on kernels before 5.14, pages are mapped when they
-        // are used.
+        // SAFETY: inside our own mapping; the advice changes no byte. Without it, as on kernels before 5.14, pages are mapped
+        // when they are used.
         unsafe { libc::madvise(self.base.as_ptr().add(at as usize).cast(), length as usize, libc::MADV_POPULATE_READ) };
         Ok(())
     }
 
-    /// Gives back what an attempt in vain has taken of these bytes, which nobody uses: [`Arena::populate`] fills the file system to
-    /// its last page before it fails. The class log may have that, and other programs, which may have mapped files without room.
+    /// Gives back what an attempt in vain has taken of these bytes, which nobody uses: [`Arena::populate`] fills the file system
+    /// to its last page before it fails. The class log may have that, and other programs, which may have mapped files without
+    /// room.
     fn give_back(&self, at: u64, length: u64) {
         let Some(file) = &self.file else { return };
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
@@ -300,14 +301,14 @@ impl Arena {
         false
     }
 
-    /// How many bytes more may be made ready, and what the group of the process leaves, if that has a limit: the kernel ends a process
-    /// of a group that has no memory left, whoever takes the last of it.
+    /// How many bytes more may be made ready, and what the group of the process leaves, if that has a limit: the kernel ends a
+    /// process of a group that has no memory left, whoever takes the last of it.
     fn room(&self, ready: &Ready) -> (u64, Option<Left>) {
         let Some(left) = self.limits.left() else { return (u64::MAX, None) };
         let room = match ready.spent {
             true => left.bytes.saturating_sub(LAST),
             // With the profile that is made of it: up to half as much.
-            false => (2 * left.without_spare()).saturating_sub(ready.chunks - abi::CHUNKS) / 3,
+            false => left.without_spare().saturating_sub((ready.chunks - abi::CHUNKS) / 2) / 3 * 2,
         };
         (room & !(abi::CHUNK_ALIGN - 1), Some(left))
     }

@@ -5,8 +5,8 @@ use cprof_instrument::abi::{self, header, lessees};
 use cprof_profile::recording::Memory;
 
 impl Arena {
-    /// The numbers of trees that are leased, and had a virtual thread once or have one now. The second answer: all such threads are
-    /// listed ([`abi::VIRTUALS`]).
+    /// The numbers of trees that are leased, and had a virtual thread once or have one now. The second answer: all such threads
+    /// are listed ([`abi::VIRTUALS`]).
     pub fn leased_to_virtual(&self) -> (Vec<u32>, bool) {
         const LEASED_TO_VIRTUAL: u32 = lessees::LEASED | lessees::VIRTUAL_THREADS;
         let (mut numbers, mut all) = (Vec::new(), true);

@@ -99,8 +99,8 @@ impl Caches {
         let start = log + event::LOG_HEADER;
         let from = start + tree.done;
         let reading = self.counting.read().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: misses are counted in nodes of this tree, under its lock, and nowhere else; where caches are shared, in those of any
-        // tree, under the core's.
+        // SAFETY: misses are counted in nodes of this tree, under its lock, and nowhere else; where caches are shared, in those
+        // of any tree, under the core's.
         let mut view = unsafe { View::new(&self.arena, &reading) };
         if from <= end && end <= log + u64::from(view.u32(log + 4)?) {
             let events = view.words(from, ((end - from) / 8) as usize)?;

@@ -1,5 +1,5 @@
-//! Which loaded classes are to be woven now, and by whom: in a running JVM several threads may come to one class, and the VM comes to
-//! some by itself.
+//! Which loaded classes are to be woven now, and by whom: in a running JVM several threads may come to one class, and the VM
+//! comes to some by itself.
 
 use super::{Classes, FIRST_CLASS_TAG};
 use crate::{lock, runtime};
@@ -35,9 +35,9 @@ impl Classes {
         seen
     }
 
-    /// In a running JVM: this class is about to be retransformed. To do that the VM links it, which is no news then; JDK 25 does so
-    /// before it reads the code, and would have it woven twice. False: somebody else said so before. Two who change one class at
-    /// the same time may wait for each other, as one of them holds the lock under which it is linked.
+    /// In a running JVM: this class is about to be retransformed. To do that the VM links it, which is no news then; JDK 25 does
+    /// so before it reads the code, and would have it woven twice. False: somebody else said so before. Two who change one class
+    /// at the same time may wait for each other, as one of them holds the lock under which it is linked.
     pub fn await_it(&self, class: jclass) -> bool {
         let _one_at_a_time = lock(&self.claiming);
         match self.jvmti.tag(class) {

@@ -72,8 +72,8 @@ pub fn has_lines(method: &Shown<'_>) -> bool {
     !method.source_file.is_empty() && method.annotation.rows.iter().any(|row| row.line.is_some())
 }
 
-/// Adds the lines of methods that did not run, with zeros: of those that are meant, and of others between what is shown. What was not
-/// covered is no zero.
+/// Adds the lines of methods that did not run, with zeros: of those that are meant, and of others between what is shown. What was
+/// not covered is no zero.
 fn not_run(view: &View, what: &Pattern, ran: &[bool], file: &mut File<'_, '_>) -> Result<()> {
     let (Some(first), Some(last)) = (file.lines.keys().next().copied(), file.lines.keys().next_back().copied()) else {
         return Ok(());
@@ -207,8 +207,8 @@ fn print_file(view: &View, file: &File<'_, '_>, source: &Source, out: &mut dyn W
     Ok(())
 }
 
-/// Whether a source was changed after the profile was taken, or the first of those that it was merged from. (An archive's time says
-/// nothing of what is in it.)
+/// Whether a source was changed after the profile was taken, or the first of those that it was merged from. (An archive's time
+/// says nothing of what is in it.)
 fn is_newer(view: &View, source: &Source) -> bool {
     let Profile { run, runs, .. } = &view.profile;
     let ended = runs.iter().map(|run| run.facts.ended_ms).min().unwrap_or(run.ended_ms);

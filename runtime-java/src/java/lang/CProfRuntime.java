@@ -18,8 +18,9 @@ import jdk.internal.vm.annotation.Stable;
  *
  * <p>Rules of these classes, each with its reason:
  * <ul>
- * <li>What may run while a thread counts calls nothing but these classes, and native methods and intrinsics without a Java body: any
- * other Java method is woven too and would call back ({@code Unsafe.getInt(long)} has a body, {@code getInt(Object, long)} has none).
+ * <li>What may run while a thread counts calls nothing but these classes, and native methods and intrinsics without a Java
+ * body: any other Java method is woven too and would call back ({@code Unsafe.getInt(long)} has a body,
+ * {@code getInt(Object, long)} has none).
  * <li>No class initialisers: woven code runs before {@code Unsafe} can be initialised. Until {@link #start} a field is tested, no
  * more.
  * <li>Any call may throw StackOverflowError. An object is filled first, then its first word is written, then it is reached from
