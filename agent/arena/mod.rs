@@ -83,7 +83,7 @@ unsafe impl Sync for Arena {}
 /// Bytes of chunks that [`Arena::prepare`] makes ready.
 pub fn at_first(options: &Options, limits: &Limits) -> u64 {
     let logged = simulation(&options.caches) == abi::caches::LOGGED;
-    if logged { START_LOGGED.min(KEPT + limits.contexts) } else { START }
+    if logged { START_LOGGED.min(KEPT + limits.contexts) & !(abi::CHUNK_ALIGN - 1) } else { START }
 }
 
 impl Arena {
@@ -291,14 +291,15 @@ impl Arena {
             return false;
         }
         let (room, left) = self.room(&ready);
-        let within = wanted.min(ready.chunks.saturating_add(room));
-        if top + KEPT <= within {
-            return self.make_ready(&mut ready, within, Arena::populate);
+        let mut within = wanted.min(ready.chunks.saturating_add(room));
+        if let Some(left) = left.filter(|_| top + KEPT > within && !ready.spent) {
+            ready.spent = true;
+            self.fold(&format!("{left}, for the program and its profile"), "Raise that limit for the next run");
+            // It may be asked for what contexts are folded into.
+            let least = (top + KEPT + LEAST_STEP).min(self.reserved);
+            within = least.min(ready.chunks.saturating_add(self.room(&ready).0));
         }
-        if let Some(left) = left.filter(|_| !std::mem::replace(&mut ready.spent, true)) {
-            self.fold(&left.to_string(), "Raise that for the next run");
-        }
-        false
+        top + KEPT <= within && self.make_ready(&mut ready, within, Arena::populate)
     }
 
     /// How many bytes more may be made ready, and what the group of the process leaves, if that has a limit: the kernel ends a
@@ -307,17 +308,17 @@ impl Arena {
         let Some(left) = self.limits.left() else { return (u64::MAX, None) };
         let room = match ready.spent {
             true => left.bytes.saturating_sub(LAST),
-            // With the profile that is made of it: up to half as much.
-            false => left.without_spare().saturating_sub((ready.chunks - abi::CHUNKS) / 2) / 3 * 2,
+            // With the profile that is made of it: measured, an eighth as much, and a margin.
+            false => left.without_spare().saturating_sub((ready.chunks - abi::CHUNKS) / 4) / 5 * 4,
         };
         (room & !(abi::CHUNK_ALIGN - 1), Some(left))
     }
 
     /// Refuses to make a profile for which the group of the process has no room, with a class log of this length.
     pub fn has_room_for_profile(&self, log: u64) -> Result<(), String> {
-        let needed = self.len().saturating_sub(abi::CHUNKS) / 2 + log;
+        let needed = self.len().saturating_sub(abi::CHUNKS) / 6 + log;
         match self.limits.left() {
-            Some(left) if left.bytes < needed => Err(format!("{left}, and the profile takes some")),
+            Some(left) if left.bytes < needed => Err(format!("{left}, and the profile may take {}", thousands(needed >> 20))),
             _ => Ok(()),
         }
     }
@@ -485,26 +486,37 @@ mod tests {
     }
 
     #[test]
+    fn what_is_made_ready_at_first_ends_where_memory_of_another_kind_may_follow() {
+        let mut limits = Limits::of_groups("", Path::new(""));
+        limits.contexts = (20 << 20) + 1;
+        for caches in ["", "cache=4k/16,cache-scope=shared"] {
+            assert!(at_first(&Options::parse(caches).unwrap(), &limits).is_multiple_of(abi::CHUNK_ALIGN));
+        }
+    }
+
+    #[test]
     fn what_a_group_leaves_is_the_programs() {
+        const GIVEN: u64 = 1 << 30;
         let root = std::env::temp_dir().join(format!("cprof-arena-{}", std::process::id()));
         std::fs::create_dir_all(&root).unwrap();
-        std::fs::write(root.join("memory.max"), "1000000000").unwrap();
-        let used = |bytes: u64| std::fs::write(root.join("memory.current"), bytes.to_string()).unwrap();
+        std::fs::write(root.join("memory.max"), GIVEN.to_string()).unwrap();
+        let left = |bytes: u64| std::fs::write(root.join("memory.current"), (GIVEN - bytes).to_string()).unwrap();
         let arena = Arena::new(None, &Options::parse("").unwrap(), Limits::of_groups("0::/\n", &root)).unwrap();
         let limit = || arena.u64_at(header::LIMIT).load(Ordering::Relaxed);
-        // A sixteenth is the program's.
-        let spare = 1_000_000_000 / 16;
-        used(1_000_000_000 - spare - (8 << 20));
+        // A sixteenth is the program's, and profiles take some.
+        left(GIVEN / 16 + (4 << 20));
         let before = limit();
-        assert!(arena.grow(before + abi::CHUNK_ALIGN) && limit() <= before + (8 << 20), "as much as is left");
-        used(1_000_000_000 - spare);
-        let reached = limit();
-        assert!(!arena.grow(reached + abi::CHUNK_ALIGN));
-        assert_eq!(
-            (limit(), arena.u64_at(header::SOFT_LIMIT).load(Ordering::Relaxed)),
-            (reached, 0),
-            "the runtime folds from here on"
-        );
+        assert!(arena.grow(before + abi::CHUNK_ALIGN) && limit() < before + (3 << 20));
+        left(GIVEN / 16);
+        let top = limit() + abi::CHUNK_ALIGN;
+        assert!(arena.grow(top), "there is room for what contexts are folded into");
+        let soft_limit = arena.u64_at(header::SOFT_LIMIT).load(Ordering::Relaxed);
+        assert_eq!((limit(), soft_limit), (top + LEAST_STEP, 0), "the runtime folds");
+        assert!(arena.grow(limit() + abi::CHUNK_ALIGN));
+        assert!(arena.has_room_for_profile(GIVEN / 16).is_ok());
+        left(1 << 20);
+        assert!(!arena.grow(limit() + abi::CHUNK_ALIGN));
+        assert!(arena.has_room_for_profile(2 << 20).is_err());
         std::fs::remove_dir_all(&root).unwrap();
     }
 
