@@ -174,8 +174,10 @@ mod tests {
         put("a/memory.current", "2500\n");
         put("a/memory.stat", "anon 900\ninactive_file 300\nactive_file 100\n");
         put("a/b/memory.current", "100\n");
-        let left = groups("0::/a/b\n", &root).iter().filter_map(Group::left).min_by_key(|left| left.bytes);
-        assert_eq!(left, Some(Left { bytes: 900, limit: 3000, file: root.join("a/memory.max") }));
+        assert_eq!(
+            Limits::of_groups("0::/a/b\n", &root).left(),
+            Some(Left { bytes: 900, limit: 3000, file: root.join("a/memory.max") })
+        );
         fs::remove_dir_all(&root).unwrap();
     }
 }

@@ -4,10 +4,10 @@
 //! a killed JVM leaves it behind. Space is allocated in the file before anything may touch it, so that a full file system is
 //! an error and never a SIGBUS: the rest of the arena then becomes private memory of the JVM.
 
-use crate::cgroup::{Left, Limits};
 mod first_page;
 mod trees;
 
+use crate::cgroup::{Left, Limits};
 use crate::directory::Lock;
 use crate::{faults, lock, message};
 use cprof_instrument::abi::{self, MethodEntry, flags, header, wanted};
@@ -291,13 +291,13 @@ impl Arena {
             return false;
         }
         let (room, left) = self.room(&ready);
-        let mut within = wanted.min(ready.chunks.saturating_add(room));
+        let within = wanted.min(ready.chunks.saturating_add(room));
         if let Some(left) = left.filter(|_| top + KEPT > within && !ready.spent) {
             ready.spent = true;
             self.fold(&format!("{left}, for the program and its profile"), "Raise that limit for the next run");
-            // It may be asked for what contexts are folded into.
-            let least = (top + KEPT + LEAST_STEP).min(self.reserved);
-            within = least.min(ready.chunks.saturating_add(self.room(&ready).0));
+            drop(ready);
+            // It may have been asked for what contexts are folded into.
+            return self.grow(top);
         }
         top + KEPT <= within && self.make_ready(&mut ready, within, Arena::populate)
     }

@@ -5,10 +5,9 @@ use super::json::{Document, Method};
 use crate::args::Report;
 use crate::date::utc;
 use crate::loaded::processor::{Columns, HEADER, Sums, cpi, ratio};
-use crate::loaded::view::{View, share};
+use crate::loaded::view::{View, defaults, share};
 use crate::style::Style;
-use crate::table::Table;
-use crate::table::field;
+use crate::table::{Table, field};
 use anyhow::Result;
 use cprof_profile::merge::repeated;
 use cprof_profile::model::{Run, RunFacts};
@@ -126,7 +125,7 @@ pub fn text(view: &View, args: &Report, out: &mut dyn Write, style: Style) -> Re
 pub fn summary(view: &View, out: &mut dyn Write, style: Style) -> Result<()> {
     head(view, out, style)?;
     writeln!(out)?;
-    let rows = view.rows(&crate::loaded::view::defaults("".as_ref()));
+    let rows = view.rows(&defaults("".as_ref()));
     table(view, &rows[..rows.len().min(10)], out, style)?;
     writeln!(out)?;
     coverage::line(view, out, style)?;

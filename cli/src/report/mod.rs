@@ -9,7 +9,7 @@ mod tree;
 use crate::args::{Format, Report};
 use crate::compare::cautions_of_contexts;
 use crate::loaded::choice::loose;
-use crate::loaded::view::{Shape, View};
+use crate::loaded::view::{Shape, View, defaults};
 use crate::output;
 use crate::style::Style;
 use crate::usage::Usage;
@@ -74,7 +74,7 @@ fn fits_none(view: &View, filter: &str) -> bool {
 
 /// The summary at the end of `cprof run`.
 pub fn summary(path: &Path, out: &mut dyn Write, style: Style) -> Result<()> {
-    let args = crate::loaded::view::defaults(path);
+    let args = defaults(path);
     let view = View::load(&args.part, Some(&args.on), Shape::Tree { apart: false })?;
     writeln!(out)?;
     methods::summary(&view, out, style)?;
