@@ -6,7 +6,7 @@
 //! stays that of the report.
 
 use crate::method::build::Counted;
-use crate::method::{Elsewhere, Row, Why};
+use crate::method::{Elsewhere, Why};
 use cprof_profile::cycles::ledger::{Charge, Reason};
 use cprof_profile::cycles::{EvaluateError, Options, evaluate_into};
 use cprof_profile::flow::EdgeKind;
@@ -69,17 +69,11 @@ impl<'a> Charges<'a> {
         Ok(Charges { profile, estimator, by_execution, not_told: NotTold::of(profile), methods })
     }
 
-    /// Gives the rows of a method their cycles, and answers what of all its `cycles` belongs to none.
-    pub(crate) fn place(
-        &self,
-        method: u32,
-        cycles: u64,
-        counted: &Counted<'_>,
-        rows: &mut [Row],
-    ) -> Result<Vec<Elsewhere>, TargetError> {
+    /// Places what the chosen contexts of a method were charged.
+    pub(crate) fn place(&self, method: u32, counted: &Counted<'_>) -> Result<Placed, TargetError> {
         let nothing = Of::default();
         let of = self.methods.get(&method).unwrap_or(&nothing);
-        let mut placing = Placing { counted, cycles: vec![0; rows.len()], elsewhere: BTreeMap::new() };
+        let mut placing = Placing { counted, cycles: vec![0; counted.instructions.len()], elsewhere: BTreeMap::new() };
         let prices = self.prices(counted)?;
         placing.code(&prices);
         if of.exceptions_left_out {
@@ -101,7 +95,7 @@ impl<'a> Charges<'a> {
             let sites: Vec<_> = sites.map(|s| (s.bci, kind(s.bci))).collect();
             placing.calls(&sites, calls, cycles);
         }
-        Ok(placing.finish(cycles, rows))
+        Ok(placing.finish())
     }
 
     /// What each bytecode costs by itself, once: its cycles, and whether they are an invoke's.
@@ -236,13 +230,26 @@ impl Placing<'_, '_> {
         }
     }
 
-    fn finish(mut self, cycles: u64, rows: &mut [Row]) -> Vec<Elsewhere> {
-        let mut rest = self.elsewhere.values().fold(cycles as i64, |rest, cycles| rest.wrapping_sub(*cycles));
-        for (row, cycles) in rows.iter_mut().zip(&self.cycles) {
-            row.cycles = (*cycles).max(0) as u64;
-            rest = rest.wrapping_sub(row.cycles as i64);
-        }
-        self.elsewhere(Why::Unexplained, rest);
+    fn finish(self) -> Placed {
+        let cycles = self.cycles.into_iter().map(|cycles| cycles.max(0) as u64).collect();
+        Placed { cycles, elsewhere: self.elsewhere }
+    }
+}
+
+/// Cycles of a method where they arise.
+pub(crate) struct Placed {
+    /// By instruction.
+    pub(crate) cycles: Vec<u64>,
+    elsewhere: BTreeMap<Why, i64>,
+}
+
+impl Placed {
+    /// What of all the `cycles` of the method belongs to no instruction.
+    pub(crate) fn elsewhere(mut self, cycles: u64) -> Vec<Elsewhere> {
+        let placed = self.elsewhere.values().copied().chain(self.cycles.iter().map(|&cycles| cycles as i64));
+        let rest = placed.fold(cycles as i64, i64::wrapping_sub);
+        let unexplained = self.elsewhere.entry(Why::Unexplained).or_default();
+        *unexplained = unexplained.wrapping_add(rest);
         let some = self.elsewhere.into_iter().filter(|(_, cycles)| *cycles != 0);
         some.map(|(why, cycles)| Elsewhere { why, cycles }).collect()
     }

@@ -1,8 +1,9 @@
 //! Annotations added up by source line.
 
-use crate::method::{Annotation, Outcome};
+use crate::method::{Annotation, Choice, Outcome, for_each_counted, shown};
 use cprof_instrument::classfile::ClassFile;
 use cprof_profile::code::{CodeError, LineTable};
+use cprof_profile::cycles::EvaluateError;
 use cprof_profile::model::Profile;
 use cprof_profile::source_map::SourceMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,6 +59,39 @@ pub fn add(lines: &mut Lines, annotation: &Annotation) {
         let line = lines.entry(number).or_default();
         line.executions = line.executions.saturating_add(executions);
     }
+}
+
+/// What the bytecodes on a source line of one method cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// Bytecodes executed.
+    pub bytecodes: u64,
+    /// Cycles, as of [`Row::cycles`](crate::method::Row::cycles); 0 without a processor.
+    pub cycles: u64,
+}
+
+/// Hands the costs of each source line of each method that is wanted (by index in [`Profile::methods`]) to `each`, class by class;
+/// line 0 is that of bytecodes without one. As the rows of an [`Annotation`], they are no more than the method's own but where
+/// counts contradict each other, and less of cycles where some belong to no single bytecode.
+///
+/// # Errors
+/// As [`annotate`](crate::method::annotate).
+pub fn costs(
+    choice: &Choice<'_>,
+    wanted: impl Fn(u32) -> bool,
+    mut each: impl FnMut(u32, u16, Costs),
+) -> Result<(), EvaluateError> {
+    for_each_counted(choice, wanted, |method, _, _, counted| {
+        let placed = choice.charges.map(|charges| charges.place(method, counted)).transpose()?;
+        let mut lines: BTreeMap<u16, Costs> = BTreeMap::new();
+        for (at, instruction) in counted.instructions.iter().enumerate() {
+            let line = lines.entry(counted.lines.line(instruction.bci).unwrap_or(0)).or_default();
+            line.bytecodes = line.bytecodes.saturating_add(shown(counted.executions[at]));
+            line.cycles = line.cycles.saturating_add(placed.as_ref().map_or(0, |placed| placed.cycles[at]));
+        }
+        lines.into_iter().for_each(|(line, costs)| each(method, line, costs));
+        Ok(())
+    })
 }
 
 /// A method of a class that did not run, or was not covered.

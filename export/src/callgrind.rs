@@ -3,14 +3,14 @@
 //!
 //! - All metrics are events, named without punctuation; an `event:` line has the real name.
 //! - A thread is a function `[label]` without costs of its own, which calls the thread's first methods.
-//! - Own costs stand at the first line of the method; calls at the line they are made from where call sites were distinguished,
-//!   else there, too.
+//! - Own costs stand at the line where they arise; at the first line of the method what arises on none (see [`ByLine`]). Calls stand
+//!   at the line they are made from where call sites were distinguished, else at the first, too.
 //! - A call of a method that is active already is counted, but its inclusive cost is 0: it is in the outer call's. So the calls
 //!   of a method together cost what the method costs with all it called, in recursion, too.
 
-use crate::Source;
 use crate::rows::{Running, add};
 use crate::source::Frame;
+use crate::{ByLine, Source};
 use cprof_profile::metrics::Metric;
 use cprof_profile::tree::Visit;
 use rustc_hash::FxHashMap;
@@ -37,8 +37,8 @@ struct Sums {
     costs: Vec<u64>,
 }
 
-/// Writes all metrics of the sheet.
-pub fn write(source: &Source, out: &mut dyn Write) -> io::Result<()> {
+/// Writes all metrics of the sheet, own costs `by_line`.
+pub fn write(source: &Source, by_line: &ByLine, out: &mut dyn Write) -> io::Result<()> {
     let sums = sum(source)?;
     head(source, out)?;
     let width = source.sheet.metrics.len();
@@ -54,7 +54,10 @@ pub fn write(source: &Source, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         names.file("fl", frame, out)?;
         names.function("fn", frame, out)?;
-        costs(source.places.first_line(Frame(frame)), own, out)?;
+        let first = source.places.first_line(Frame(frame));
+        for (line, own) in by_line.of(source.number(Frame(frame)), first, source.sheet.metrics, own) {
+            costs(line, &own, out)?;
+        }
         while let Some((call, number)) = calls.next_if(|(call, _)| call.caller == frame) {
             names.file("cfi", call.callee, out)?;
             names.function("cfn", call.callee, out)?;

@@ -1,6 +1,7 @@
 //! Profiles in the formats of other tools, one module each. A format is written from front to back as the contexts are walked, so
 //! that besides the profile little is in memory: what a format has once per method, call site or depth.
 
+mod by_line;
 pub mod callgrind;
 pub mod chrome;
 pub mod collapsed;
@@ -14,4 +15,5 @@ mod source;
 pub mod speedscope;
 mod walk;
 
+pub use by_line::ByLine;
 pub use source::Source;

@@ -79,9 +79,14 @@ impl<'a> Source<'a> {
         self.sheet.symbols.list.len() + 1 + self.sheet.tree.threads.len()
     }
 
+    /// The number of the method that a frame is; none for what is none.
+    pub(crate) fn number(&self, frame: Frame) -> Option<u32> {
+        self.symbols.sorted.get(frame.0 as usize).copied()
+    }
+
     /// The method that a frame is; none for what is none.
     pub(crate) fn symbol(&self, frame: Frame) -> Option<&Symbol> {
-        self.symbols.sorted.get(frame.0 as usize).map(|&symbol| &self.sheet.symbols.list[symbol as usize])
+        self.number(frame).map(|symbol| &self.sheet.symbols.list[symbol as usize])
     }
 
     /// The methods, in order of their frames.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::hostile;
-use cprof_export::{Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
+use cprof_export::{ByLine, Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
 use cprof_profile::measure::measure;
 use cprof_profile::merge::Merger;
 use cprof_profile::metrics::{Metric, Sheet, counted};
@@ -74,7 +74,7 @@ fn read(text: &str) -> (BTreeMap<String, Function>, Vec<u64>) {
 fn callgrind_costs_what_a_report_says() {
     hostile().test(|source, metrics, expected| {
         let mut bytes = Vec::new();
-        callgrind::write(source, &mut bytes).unwrap();
+        callgrind::write(source, &ByLine::default(), &mut bytes).unwrap();
         let (functions, totals) = read(&String::from_utf8(bytes).unwrap());
         assert_eq!(totals, metrics.iter().map(Metric::sum).collect::<Vec<_>>());
         let mut own: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
@@ -103,7 +103,7 @@ fn callgrind_costs_what_a_report_says() {
 fn events_have_names_without_punctuation() {
     hostile().test(|source, _, _| {
         let mut bytes = Vec::new();
-        callgrind::write(source, &mut bytes).unwrap();
+        callgrind::write(source, &ByLine::default(), &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert!(text.contains("\nevents: calls exceptional_exits bytecodes cycles_a__b__4k_16\n"), "{}", &text[..500]);
         assert!(text.contains("\nevent: cycles_a__b__4k_16 : cycles[a \"b\",4k/16]\n"));
@@ -171,7 +171,7 @@ fn the_same_counts_give_the_same_file() {
             write(&mut bytes).unwrap();
             files.push((name, bytes));
         };
-        file("callgrind", &|out| callgrind::write(&source, out));
+        file("callgrind", &|out| callgrind::write(&source, &ByLine::default(), out));
         file("csv", &|out| csv::write_contexts(&source, out));
         file("json", &|out| json::write_contexts(&source, out));
         file("speedscope", &|out| speedscope::write(&source, out));

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Made, Stacks, add, hostile};
-use cprof_export::{Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
+use cprof_export::{ByLine, Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
 use cprof_profile::metrics::Metric;
 use flate2::read::GzDecoder;
 use prost::Message;
@@ -266,7 +266,7 @@ fn deep_stacks_are_linear_where_the_format_is() {
         for bytes in [
             written(|out| speedscope::write(source, out)),
             written(|out| chrome::write(source, &metrics[2], out)),
-            written(|out| callgrind::write(source, out)),
+            written(|out| callgrind::write(source, &ByLine::default(), out)),
             written(|out| csv::write_contexts(source, out)),
             written(|out| json::write_contexts(source, out)),
         ] {

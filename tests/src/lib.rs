@@ -7,6 +7,7 @@
 //! - [`annotated`]: what `cprof annotate` and `cprof histogram` say
 //! - [`attach`]: a running JVM, and commands to the agent in it
 //! - [`caches`], [`processor`]: method caches, and the cycles a processor takes, simulated from what the oracle saw
+//! - [`callgrind`]: profiles in callgrind's format
 //! - [`compare`]: runs a program in all ways and compares
 //! - [`guests`]: a program with other agents in it
 //! - [`load`], [`http`], [`servers`]: servers, and clients that keep them busy
@@ -26,6 +27,7 @@ pub mod assemble;
 pub mod attach;
 pub mod build;
 pub mod caches;
+pub mod callgrind;
 pub mod compare;
 pub mod evaluated;
 pub mod faults;

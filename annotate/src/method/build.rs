@@ -21,17 +21,23 @@ pub(crate) struct Counted<'p> {
     pub(crate) blocks: Vec<usize>,
     /// Executions of each, below 0 where counts contradict each other.
     pub(crate) executions: Vec<i64>,
+    pub(crate) lines: LineTable,
 }
 
 impl<'p> Counted<'p> {
-    fn new(
+    /// `method` in the profile is `parsed` in its class.
+    pub(super) fn new(
         method: &'p cprof_profile::model::Method,
+        class: &ClassFile<'p>,
+        parsed: &Method<'p>,
+        map: &SourceMap,
         totals: &Totals,
-        code: &cprof_instrument::classfile::Code<'p>,
-        class: &str,
     ) -> Result<Counted<'p>, CodeError> {
-        let fail = |reason: String| CodeError { class: class.to_owned(), reason };
-        let counts = Counts::new(method, totals, class)?;
+        let name = class.name_str();
+        let fail = |reason: String| CodeError { class: name.clone().into_owned(), reason };
+        let code = class.code(parsed).map_err(|e| fail(e.to_string()))?;
+        let Some(code) = code else { return Err(fail(format!("{} has no code", method.name))) };
+        let counts = Counts::new(method, totals, &name)?;
         let instructions: Vec<Instruction<'p>> =
             Instructions::new(code.bytes, code.at).collect::<Result<_, _>>().map_err(|e| fail(e.to_string()))?;
         let (mut blocks, mut executions) = (Vec::new(), Vec::new());
@@ -40,7 +46,7 @@ impl<'p> Counted<'p> {
             blocks.push(block);
             executions.push(counts.executions(block, method.flow.blocks[block].start, i.bci));
         }
-        Ok(Counted { method, counts, instructions, blocks, executions })
+        Ok(Counted { method, counts, instructions, blocks, executions, lines: LineTable::read(class, &code, map) })
     }
 
     /// The row at a bytecode index.
@@ -63,26 +69,21 @@ pub(super) fn annotation<'p>(
     choice: &Choice<'p>,
     m: u32,
     class: &ClassFile<'p>,
-    method: &Method<'p>,
-    map: &SourceMap,
     totals: &Totals,
+    counted: &Counted<'p>,
 ) -> Result<Annotation, EvaluateError> {
-    let name = class.name_str();
-    let fail = |e: cprof_instrument::Error| CodeError { class: name.clone().into_owned(), reason: e.to_string() };
-    let Some(code) = class.code(method).map_err(fail)? else {
-        return Err(CodeError { class: name.into_owned(), reason: format!("{} has no code", method.name_str()) }.into());
-    };
-    let counted = Counted::new(&choice.profile.methods[m as usize], totals, &code, &name)?;
-    let lines = LineTable::read(class, &code, map);
+    let fail = |e: cprof_instrument::Error| CodeError { class: class.name_str().into_owned(), reason: e.to_string() };
     let mut rows = Vec::with_capacity(counted.instructions.len());
     for (at, instruction) in counted.instructions.iter().enumerate() {
         let text = disassemble::text(class, instruction).map_err(fail)?;
-        rows.push(row(&counted, at, instruction, text, &lines));
+        rows.push(row(counted, at, instruction, text));
     }
-    let elsewhere = match choice.charges {
-        Some(charges) => charges.place(m, totals.cycles, &counted, &mut rows)?,
-        None => Vec::new(),
-    };
+    let mut elsewhere = Vec::new();
+    if let Some(charges) = choice.charges {
+        let placed = charges.place(m, counted)?;
+        rows.iter_mut().zip(&placed.cycles).for_each(|(row, cycles)| row.cycles = *cycles);
+        elsewhere = placed.elsewhere(totals.cycles);
+    }
     let executed = rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.executions));
     Ok(Annotation {
         method: m,
@@ -91,14 +92,14 @@ pub(super) fn annotation<'p>(
         exceptional_exits: totals.exceptional_exits,
         bytecodes: totals.own,
         cycles: totals.cycles,
-        blocks: blocks(&counted, &rows),
+        blocks: blocks(counted, &rows),
         rows,
         elsewhere,
         unexplained: totals.own.wrapping_sub(executed) as i64,
     })
 }
 
-fn row(counted: &Counted<'_>, at: usize, i: &Instruction<'_>, text: disassemble::Text, lines: &LineTable) -> Row {
+fn row(counted: &Counted<'_>, at: usize, i: &Instruction<'_>, text: disassemble::Text) -> Row {
     let block = counted.blocks[at];
     let bounds = counted.method.flow.blocks[block];
     let is_last = counted.blocks.get(at + 1) != Some(&block);
@@ -119,7 +120,7 @@ fn row(counted: &Counted<'_>, at: usize, i: &Instruction<'_>, text: disassemble:
         bci: i.bci,
         opcode: i.opcode,
         text,
-        line: lines.line(i.bci),
+        line: counted.lines.line(i.bci),
         block: block as u32,
         executions: shown(counted.executions[at]),
         cycles: 0,

@@ -9,10 +9,14 @@ mod merge;
 mod outcomes;
 
 pub use merge::annotate_by_name;
+pub(crate) use outcomes::shown;
 pub use outcomes::{Outcome, Way};
 
 use crate::charges::Charges;
 use crate::disassemble::Text;
+use build::Counted;
+use counts::Totals;
+use cprof_instrument::classfile::ClassFile;
 use cprof_profile::code::for_each_method;
 use cprof_profile::cycles::EvaluateError;
 use cprof_profile::measure::Measures;
@@ -144,13 +148,26 @@ pub fn annotate(
     wanted: impl Fn(u32) -> bool,
     mut each: impl FnMut(Annotation),
 ) -> Result<(), EvaluateError> {
+    for_each_counted(choice, wanted, |method, class, totals, counted| {
+        each(build::annotation(choice, method, class, totals, counted)?);
+        Ok(())
+    })
+}
+
+/// Recovers what was counted of each method that is wanted, class by class, for `each`.
+pub(crate) fn for_each_counted<'p>(
+    choice: &Choice<'p>,
+    wanted: impl Fn(u32) -> bool,
+    mut each: impl FnMut(u32, &ClassFile<'p>, &Totals, &Counted<'p>) -> Result<(), EvaluateError>,
+) -> Result<(), EvaluateError> {
     let totals = counts::totals(choice, wanted);
     let mut refused = None;
     let mut maps = SourceMaps::default();
     for_each_method(choice.profile, |m, class, method| {
         let Some(totals) = totals.get(&(m as u32)) else { return Ok(()) };
-        match build::annotation(choice, m as u32, class, method, maps.of(class), totals) {
-            Ok(annotation) => each(annotation),
+        let counted = Counted::new(&choice.profile.methods[m], class, method, maps.of(class), totals)?;
+        match each(m as u32, class, totals, &counted) {
+            Ok(()) => {}
             Err(EvaluateError::Code(e)) => return Err(e),
             // Only the closure's own kind of error ends the loop; this one has no class to blame.
             Err(e) => {

@@ -57,7 +57,7 @@ impl Way {
 }
 
 /// A count for people; contradictions may have made it negative.
-pub(super) fn shown(count: i64) -> u64 {
+pub(crate) fn shown(count: i64) -> u64 {
     count.max(0) as u64
 }
 

@@ -191,6 +191,16 @@ impl View {
         totals_of_nodes(&self.profile, &self.symbols, &self.measures, &chosen, natives)
     }
 
+    /// Makes the tree in place of the nodes, in a view that has those only; threads of different labels are `apart` in it.
+    pub fn into_tree(mut self, apart: bool) -> View {
+        self.nodes();
+        let View { profile, measures, natives, symbols, threads, .. } = &mut self;
+        let tree = Tree::in_place(profile, symbols, measures, natives, |t| threads[t], apart);
+        self.tree = below(self.roots.as_deref(), tree);
+        self.shape = Shape::Tree { apart };
+        self
+    }
+
     /// To be evaluated.
     pub fn counted(&self) -> Counted<'_> {
         self.nodes();

@@ -4,8 +4,9 @@
 use cprof_tests::annotated::{cprof, json, list, number, reported, sums};
 use cprof_tests::evaluated::{self, Recording};
 use cprof_tests::run::{self, Bench};
-use cprof_tests::{OrFail, annotated, build, program};
+use cprof_tests::{OrFail, annotated, build, callgrind, program};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// What `Branches.measured` calls its methods with.
 const N: u64 = 1000;
@@ -223,6 +224,39 @@ fn sources_are_shown_line_by_line() {
         let shown =
             cprof("annotate", &recording.file, &["Branches.third", "--source", &build::fresh("empty").display().to_string()]);
         assert!(shown.contains("no source: Branches.java was not found") && shown.contains("ifne"), "{shown}");
+    }
+}
+
+/// And so on the lines that `cprof annotate` has.
+#[test]
+fn callgrind_has_own_costs_where_they_arise() {
+    const METRICS: [&str; 2] = ["bytecodes", "cycles_jop_512_4"];
+    let programs = program::directory().display().to_string();
+    let text = std::fs::read_to_string(program::directory().join("Branches.java")).or_fail("Branches.java");
+    let line = |of: &str| text.lines().position(|line| line.contains(of)).map_or(0, |at| at as u32 + 1);
+    for bench in run::benches() {
+        let recording = record(&bench, "Branches", "cache=512/4");
+        let target = ["--target", "jop", "--cache", "512/4"];
+        let exported = callgrind::exported(&recording.file, &target);
+        let column = |name: &str| exported.events.iter().position(|event| event == name).expect("an event of that name");
+        let [bytecodes, cycles] = METRICS.map(column);
+        let mut lines: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        for ((file, _, line), own) in &exported.own {
+            if file == "Branches.java" {
+                let sums = lines.entry(*line).or_default();
+                *sums = (sums.0 + own[bytecodes], sums.1 + own[cycles]);
+            }
+        }
+        // A turn compares with three bytecodes, adds with four, counts and jumps with two; before and behind are two and three.
+        assert_eq!(lines[&line("i < n; i++) sum += i;")].0, 9 * N + 5);
+        assert_eq!(lines[&line("default: sum--;")].0, N * 7 / 10);
+        let annotated = json("annotate", &recording.file, &[&["Branches", "--source", &programs], &target[..]].concat());
+        let [file] = list(&annotated, "files") else { panic!("one file in {annotated}") };
+        let mut expected: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        for line in list(file, "lines").iter().filter(|line| number(line, "bytecodes") > 0) {
+            expected.insert(number(line, "line") as u32, (number(line, "bytecodes"), number(line, "cycles")));
+        }
+        assert_eq!(lines, expected, "JDK {}", bench.jdk.feature);
     }
 }
 

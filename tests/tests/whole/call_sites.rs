@@ -3,7 +3,7 @@
 
 use cprof_tests::jdk::{self, Jdk};
 use cprof_tests::run::{contexts, exported_name};
-use cprof_tests::{OrFail, build};
+use cprof_tests::{OrFail, build, callgrind};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -56,41 +56,6 @@ fn reported(profile: &Path) -> BTreeMap<String, u64> {
     report["methods"].as_array().expect("methods").iter().map(row).filter(|(_, calls)| *calls > 0).collect()
 }
 
-/// The calls of an export in callgrind's format.
-fn exported(profile: &Path) -> Calls {
-    let out = profile.with_file_name("callgrind.out");
-    build::must(Command::new(build::cprof()).arg("export").arg(profile).args(["--format", "callgrind", "-o"]).arg(&out));
-    let text = fs::read_to_string(&out).or_fail(out.display());
-    let mut known = BTreeMap::new();
-    // `(7) name` the first time, `(7)` from then on.
-    let mut name = |text: &str| -> String {
-        let (number, name) = text.split_once(' ').map_or((text, None), |(number, name)| (number, Some(name)));
-        if let Some(name) = name {
-            let before = known.insert(number.to_owned(), name.to_owned());
-            assert_eq!(before, None, "{text}: it had a name");
-        }
-        known.get(number).unwrap_or_else(|| panic!("{text}: it has no name yet")).clone()
-    };
-    let (mut calls, mut caller, mut callee) = (Calls::new(), String::new(), String::new());
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        match line.split_once('=') {
-            Some(("fn", text)) => caller = name(text),
-            Some(("cfn", text)) => callee = name(text),
-            Some(("calls", text)) => {
-                let count = text.split(' ').next().unwrap_or_default().parse::<u64>().or_fail(line);
-                // The line of the call is in front of what it cost.
-                let costs = lines.next().unwrap_or_default();
-                let at = costs.split(' ').next().unwrap_or_default().parse().or_fail(costs);
-                let before = calls.insert((caller.clone(), callee.clone(), at), count);
-                assert_eq!(before, None, "{caller} calls {callee} at {at} a second time");
-            }
-            _ => {}
-        }
-    }
-    calls
-}
-
 /// The line of `SOURCE` that has this.
 fn line(text: &str) -> u32 {
     let at = SOURCE.lines().position(|line| line.contains(text)).unwrap_or_else(|| panic!("no line has {text}"));
@@ -116,7 +81,7 @@ fn calls_are_those_of_the_report_and_at_their_lines() {
         for (options, sites) in [(",sites=on", true), ("", false)] {
             let what = format!("JDK {}, call sites {sites}", jdk.feature);
             let profile = record(&jdk, &classes, &build::fresh(&format!("call-sites-{}-{sites}", jdk.feature)), options);
-            let calls = exported(&profile);
+            let calls = callgrind::exported(&profile, &[]).calls;
             let mut sums = BTreeMap::new();
             for ((_, callee, _), count) in calls.iter().filter(|(_, count)| **count > 0) {
                 *sums.entry(callee.clone()).or_default() += count;

@@ -1,5 +1,7 @@
 //! `cprof export`: profiles in the formats of other tools.
 
+mod by_line;
+
 use crate::args::{Export, ExportFormat as Format};
 use crate::compare::cautions_of_contexts;
 use crate::loaded::view::{Shape, View};
@@ -10,7 +12,7 @@ use crate::progress::Progress;
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow};
 use cprof_compare::metric::find;
-use cprof_export::{Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
+use cprof_export::{ByLine, Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
 use cprof_profile::metrics::{Metric, Sheet};
 use std::path::Path;
 
@@ -42,7 +44,17 @@ pub fn export(args: &Export) -> Result<()> {
         output::notes(&cautions_of_contexts(&view));
         return parquet::export(view, args.part.named().as_deref(), &args.out, &args.on);
     }
-    let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Tree { apart: true })?;
+    let (view, processors, by_line) = match args.format {
+        Format::Callgrind => {
+            let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Nodes)?;
+            let by_line = by_line::by_line(&view, &processors)?;
+            (view.into_tree(true), processors, by_line)
+        }
+        _ => {
+            let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Tree { apart: true })?;
+            (view, processors, ByLine::default())
+        }
+    };
     view.tell_if_nothing();
     output::notes(&cautions_of_contexts(&view));
     let chosen = choose(columns(&view, &view.tree, &processors), args)?;
@@ -61,7 +73,7 @@ pub fn export(args: &Export) -> Result<()> {
     let written = match (args.format, args.methods) {
         (Format::Pprof, _) => pprof::write(&source, &mut out),
         (Format::Collapsed, _) => collapsed::write(&source, &chosen[0], &mut out),
-        (Format::Callgrind, _) => callgrind::write(&source, &mut out),
+        (Format::Callgrind, _) => callgrind::write(&source, &by_line, &mut out),
         (Format::Speedscope, _) => speedscope::write(&source, &mut out),
         (Format::Chrome, _) => chrome::write(&source, &chosen[0], &mut out),
         (Format::Csv, false) => csv::write_contexts(&source, &mut out),
