@@ -100,11 +100,12 @@ impl Agent {
             }
             Err(error) => {
                 let left = match &self.directory {
-                    Some(directory) => format!(
-                        "the recording stays in {}; write it with: cprof recover {}",
-                        directory.path().display(),
-                        directory.path().display()
-                    ),
+                    Some(directory) => {
+                        let lost =
+                            if self.is_private() { ", but for what was in this JVM's memory only, which is lost" } else { "" };
+                        let path = directory.path().display();
+                        format!("the recording stays in {path}{lost}; write it with: cprof recover {path}")
+                    }
                     None => "the recording is lost".to_owned(),
                 };
                 // To standard error, though it is not ours where cprof was attached.

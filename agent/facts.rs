@@ -4,7 +4,7 @@ use crate::jvmti::Jvmti;
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::main_of;
 use cprof_profile::options::Options;
-use cprof_profile::recording::{LOG_VERSION, Origin};
+use cprof_profile::recording::{self, LOG_VERSION, Origin};
 
 /// What ran, but for its end.
 pub fn run(jvmti: Jvmti, options: &Options, pid: u32, started_ms: u64) -> RunFacts {
@@ -35,8 +35,5 @@ pub fn origin(jvmti: Jvmti, options: &Options, pid: u32, started_ms: u64) -> Ori
 
 /// When this process began, in clock ticks since the machine's start; 0 where /proc does not tell.
 fn process_start() -> u64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The command's name, in parentheses, may contain anything: fields are counted from its end (proc_pid_stat(5)).
-    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    after_name.split_whitespace().nth(19).and_then(|field| field.parse().ok()).unwrap_or(0)
+    std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| recording::process_start(&stat)).unwrap_or(0)
 }

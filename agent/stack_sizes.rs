@@ -6,6 +6,7 @@
 use crate::flags::Flags;
 use crate::jni::Jni;
 use crate::vm_structs::Library;
+use cprof_profile::options::STACKS;
 use jni_sys::{JNIEnv, jclass, jfieldID, jobject};
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
@@ -17,8 +18,7 @@ const SYMBOL: &CStr = c"JVM_StartThread";
 /// Where threads have the size: in a field of their own (JDK 17), or of an object of theirs (JDK 19 and later).
 const SIZE: (&CStr, &CStr) = (c"stackSize", c"J");
 const HOLDER: (&CStr, &CStr, &CStr) = (c"java/lang/Thread$FieldHolder", c"holder", c"Ljava/lang/Thread$FieldHolder;");
-/// So many times as large, as `cli/src/stack_size.rs` makes the main thread's.
-const BY: i64 = 4;
+const BY: i64 = STACKS as i64;
 /// Who asks for less gets what HotSpot needs by itself, which is less than this (os_posix.cpp, `_java_thread_min_stack_allowed`).
 const LEAST: i64 = 256 << 10;
 /// So many bytes a stack gets more at most: what is larger was chosen for more than its depth, and addresses are not endless.

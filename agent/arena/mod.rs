@@ -21,6 +21,7 @@ use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// Where an arena is best: so low that its address fits an instruction's displacement, which saves compiled code a register and
 /// two instructions at each access. What it takes is address space that the JVM likes for its heap, but not the lowest 2 GB
@@ -40,6 +41,12 @@ const START_LOGGED: u64 = 64 << 20;
 const STEP: u64 = 32 << 20;
 /// Bytes that a group of processes is left when nothing else is: what contexts are folded into may take all but that.
 const LAST: u64 = 4 << 20;
+/// After a refusal for that reason nothing is asked of the group for so long: a call that finds no room asks each time.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// A profile takes an eighth of its contexts' memory while it is made (measured); these shares of it have a margin.
+const PROFILE_TO_COME: u64 = 4;
+/// As above, when no more contexts come.
+const PROFILE: u64 = 6;
 /// Bytes of the method table made ready at a time: 8192 methods.
 const TABLE_STEP: u64 = 64 << 10;
 
@@ -72,6 +79,8 @@ struct Ready {
     full: bool,
     /// What is left of a group's memory is the program's, but for what contexts are folded into.
     spent: bool,
+    /// When there was nothing for these, either.
+    refused: Option<Instant>,
 }
 
 // SAFETY: the mapping lives as long as self; its words are only touched through atomics here, and the runtime and readers expect
@@ -115,7 +124,14 @@ impl Arena {
         };
         let base = map(LOW, libc::MAP_FIXED_NOREPLACE).or_else(|_| map(0, 0))?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let ready = Ready { chunks: abi::CHUNKS + FIRST_STEP, table: 0, private: file.is_none(), full: false, spent: false };
+        let ready = Ready {
+            chunks: abi::CHUNKS + FIRST_STEP,
+            table: 0,
+            private: file.is_none(),
+            full: false,
+            spent: false,
+            refused: None,
+        };
         let arena = Arena {
             base,
             reserved,
@@ -280,7 +296,7 @@ impl Arena {
             return true;
         }
         // Asked at every call that finds no room: it is not tried again for contexts.
-        if ready.full && !ready.private {
+        if ready.full && !ready.private || ready.refused.is_some_and(|refused| refused.elapsed() < PATIENCE) {
             return false;
         }
         let step = (ready.chunks - abi::CHUNKS).min(STEP);
@@ -299,7 +315,9 @@ impl Arena {
             // It may have been asked for what contexts are folded into.
             return self.grow(top);
         }
-        top + KEPT <= within && self.make_ready(&mut ready, within, Arena::populate)
+        let fits = top + KEPT <= within;
+        ready.refused = (!fits).then(Instant::now);
+        fits && self.make_ready(&mut ready, within, Arena::populate)
     }
 
     /// How many bytes more may be made ready, and what the group of the process leaves, if that has a limit: the kernel ends a
@@ -308,15 +326,14 @@ impl Arena {
         let Some(left) = self.limits.left() else { return (u64::MAX, None) };
         let room = match ready.spent {
             true => left.bytes.saturating_sub(LAST),
-            // With the profile that is made of it: measured, an eighth as much, and a margin.
-            false => left.without_spare().saturating_sub((ready.chunks - abi::CHUNKS) / 4) / 5 * 4,
+            false => left.without_spare().saturating_sub((ready.chunks - abi::CHUNKS) / PROFILE_TO_COME) / 5 * 4,
         };
         (room & !(abi::CHUNK_ALIGN - 1), Some(left))
     }
 
     /// Refuses to make a profile for which the group of the process has no room, with a class log of this length.
     pub fn has_room_for_profile(&self, log: u64) -> Result<(), String> {
-        let needed = self.len().saturating_sub(abi::CHUNKS) / 6 + log;
+        let needed = self.len().saturating_sub(abi::CHUNKS) / PROFILE + log;
         match self.limits.left() {
             Some(left) if left.bytes < needed => Err(format!("{left}, and the profile may take {}", thousands(needed >> 20))),
             _ => Ok(()),
@@ -517,6 +534,12 @@ mod tests {
         left(1 << 20);
         assert!(!arena.grow(limit() + abi::CHUNK_ALIGN));
         assert!(arena.has_room_for_profile(2 << 20).is_err());
+        // Not asked of the group at each call, but in the end.
+        left(GIVEN / 16);
+        let begin = Instant::now();
+        while !arena.grow(limit() + abi::CHUNK_ALIGN) {
+            assert!(begin.elapsed() < Duration::from_secs(60), "refused for ever");
+        }
         std::fs::remove_dir_all(&root).unwrap();
     }
 
@@ -532,9 +555,9 @@ mod tests {
             }
             drop(arena);
             // Another test's arena may be there for a while.
-            let begin = std::time::Instant::now();
-            while !exposed && is_mapped(base) && begin.elapsed() < std::time::Duration::from_secs(60) {
-                std::thread::sleep(std::time::Duration::from_millis(5));
+            let begin = Instant::now();
+            while !exposed && is_mapped(base) && begin.elapsed() < Duration::from_secs(60) {
+                std::thread::sleep(Duration::from_millis(5));
             }
             assert_eq!(is_mapped(base), exposed);
         }

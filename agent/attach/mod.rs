@@ -69,6 +69,10 @@ pub unsafe fn command(vm: Vm, text: &str) -> bool {
     }
     // SAFETY: the caller's promise.
     let done = command.and_then(|command| contained(|| unsafe { run(vm, command, &mut reply) }));
+    if !quiet && Agent::get().is_some_and(|agent| agent.is_attached()) {
+        // Who asked by other means, without a file for the answer, hears what is said until here.
+        notices::begin();
+    }
     if Agent::get().is_none() {
         refusals::late().iter().for_each(|late| message(late));
     }

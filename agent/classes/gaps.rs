@@ -18,7 +18,10 @@ impl Classes {
         if let Some((tag, name)) = self.key_of(class) {
             let mut known = lock(&self.known);
             let entry = known.by_name.get_mut(&tag).and_then(|of_loader| of_loader.remove(&*name));
-            known.refused.extend(entry);
+            // That of another loader, with the same code, may count.
+            if let Some(entry) = entry.filter(|&entry| !known.is_named(entry)) {
+                known.refused.insert(entry);
+            }
         }
         let name = self.jvmti.class_name(class).unwrap_or_default();
         self.not_covered(&name, &format!("the JVM refuses the woven class: {why}"));

@@ -9,11 +9,14 @@ use cprof_instrument::weave::{self, Woven};
 use jni_sys::{jclass, jobject};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// A class in the log: its entry, and the places in the class file of the methods that were woven, with their ids.
+pub(super) type Entered = (EntryId, Vec<(u16, u32)>);
+
 #[derive(Default)]
 pub(super) struct Known {
     /// By entry: the places in the class file of the methods that were woven, and their ids.
     pub(super) ids: Vec<Box<[(u16, u32)]>>,
-    /// Woven classes that the VM has not taken.
+    /// Woven classes that the VM has not taken, of any loader.
     pub(super) refused: FxHashSet<EntryId>,
     /// Classes that were woven.
     pub(super) same: FxHashMap<Key, EntryId>,
@@ -29,11 +32,22 @@ pub(super) struct Known {
 impl Known {
     /// A class of this loader was entered.
     pub(super) fn name(&mut self, loader: i64, name: &str, entry: EntryId) {
+        self.refused.remove(&entry);
         let before = self.by_name.entry(loader).or_default().insert(name.into(), entry);
         let is_woven = |entry: EntryId| self.ids.get(entry as usize).is_some_and(|ids| !ids.is_empty());
         if before.is_some_and(is_woven) && !is_woven(entry) {
             self.once.entry(loader).or_default().insert(name.into());
         }
+    }
+
+    /// The entry of such a class.
+    pub(super) fn entered(&self, key: &Key) -> Option<Entered> {
+        self.same.get(key).map(|&entry| (entry, self.ids[entry as usize].to_vec()))
+    }
+
+    /// Whether a class of any loader was entered so.
+    pub(super) fn is_named(&self, entry: EntryId) -> bool {
+        self.by_name.values().any(|of_loader| of_loader.values().any(|&named| named == entry))
     }
 
     /// A loader is gone, and its classes are.
@@ -134,5 +148,17 @@ mod tests {
         assert_eq!(known.once, FxHashMap::from_iter([(1, FxHashSet::from_iter(["a/Same".into()]))]));
         known.forget(1);
         assert!(known.once.is_empty() && known.by_name.is_empty());
+    }
+
+    #[test]
+    fn what_counts_for_another_loader_is_not_refused() {
+        let mut known = Known { ids: vec![Box::new([(0, 16)])], ..Known::default() };
+        known.name(1, "a/Same", 0);
+        assert!(known.is_named(0));
+        known.unname(1, "a/Same");
+        assert!(!known.is_named(0));
+        known.refused.insert(0);
+        known.name(2, "a/Same", 0);
+        assert!(known.refused.is_empty() && known.is_named(0));
     }
 }

@@ -25,7 +25,7 @@ use cprof_instrument::weave::{self, Woven};
 use cprof_profile::options::Options;
 use jni_sys::{jclass, jobject};
 use kept::{Comes, Kept};
-use known::Known;
+use known::{Entered, Known};
 use loaders::{APP_LOADER, Loaders, PLATFORM_LOADER};
 use prepare::{Prepared, changed};
 use rustc_hash::FxHashMap;
@@ -290,16 +290,14 @@ impl Classes {
         let hidden = matches!(coming, Coming::Hidden);
         let options = weave::Options { inherited_calls: self.inherited_calls(&loader), ..self.woven_for.options };
         let key = self.key(&class, hidden);
-        let before = {
-            let known = crate::lock(&self.known);
-            known.same.get(&key).map(|&entry| (entry, known.ids[entry as usize].to_vec()))
+        let before = crate::lock(&self.known).entered(&key);
+        let entered = match before {
+            Some(before) => Err(before),
+            None => self.enter(self.prepare(&class, key, &loader, hidden, &options)),
         };
-        let (woven, entry) = match before {
-            Some((entry, ids)) => (self.weave_again(&class, ids, &options), entry),
-            None => {
-                let (woven, entry) = self.enter(self.prepare(&class, key, &loader, hidden, &options));
-                (Ok(woven), entry)
-            }
+        let (woven, entry) = match entered {
+            Ok((woven, entry)) => (Ok(woven), entry),
+            Err((entry, ids)) => (self.weave_again(&class, ids, &options), entry),
         };
         if !hidden {
             let mut known = crate::lock(&self.known);
@@ -329,26 +327,33 @@ impl Classes {
         if self.gave_up() || !self.may_weave(name) {
             return Some(None);
         }
-        let (woven, entry) = self.enter(prepared);
+        let (woven, entry) = self.enter(prepared).ok()?;
         crate::lock(&self.known).name(0, name, entry);
         Some(changed(woven, bytes.len()))
     }
 
-    /// Enters a class in the log.
-    fn enter(&self, prepared: Prepared) -> (Option<Woven>, EntryId) {
+    /// Enters a class in the log, unless another thread has entered the same since it was looked for: then that is answered, with
+    /// whose ids it is to be woven again.
+    fn enter(&self, prepared: Prepared) -> Result<(Option<Woven>, EntryId), Entered> {
         let Prepared { key, name, outcome, adds_methods, record } = prepared;
+        let woven = outcome.as_ref().ok().and_then(Option::as_ref);
+        let ids = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id)).collect();
+        let id = {
+            // Under the lock, so that the number of an entry is its place in the log.
+            let mut known = crate::lock(&self.known);
+            if let Some(before) = known.entered(&key) {
+                return Err(before);
+            }
+            self.log.append_record(&record);
+            let id = known.ids.len() as EntryId;
+            known.ids.push(ids);
+            known.same.insert(key, id);
+            id
+        };
         if let Some(reason) = adds_methods {
             self.not_covered(&name, reason);
         }
-        let woven = outcome.unwrap_or_else(|why| self.stays(&name, &why));
-        let ids = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id)).collect();
-        // Under the lock, so that the number of an entry is its place in the log.
-        let mut known = crate::lock(&self.known);
-        self.log.append_record(&record);
-        let id = known.ids.len() as EntryId;
-        known.ids.push(ids);
-        known.same.insert(key, id);
-        (woven, id)
+        Ok((outcome.unwrap_or_else(|why| self.stays(&name, &why)), id))
     }
 
     /// [`Policy::weaves`].

@@ -1,19 +1,17 @@
-//! Room on the stack for a program's recursion: frames of profiled code are larger (see `agent/stack_sizes.rs`).
+//! Room on the launcher's stack for a program's recursion. All other threads' are `agent/stack_sizes.rs`'s.
 
 use cprof_live::hotspot::launcher::{Arguments, variable_words};
+use cprof_profile::options::STACKS;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::Path;
 
 const XSS: &str = "-Xss";
 
-/// By how much stacks are larger under cprof: what `agent/stack_sizes.rs` does for all threads but the launcher's.
-const TIMES: u64 = 4;
-
 /// HotSpot takes no more (`-Xss`, arguments.cpp).
 const LARGEST_KB: u64 = 1 << 20;
 
-/// The main thread's stack without a word from the user: [`TIMES`] the default. The launcher makes it before the agent is loaded.
+/// The main thread's stack without a word from the user: [`STACKS`] times the default. The launcher makes it before the agent is loaded.
 const OF_MAIN_THREAD: &str = "-Xss4m";
 
 /// Variables whose options come before those of the command line, the later of them after the earlier (JDK's `java`, *Using the
@@ -63,11 +61,11 @@ fn read(path: &Path) -> Option<Vec<u8>> {
     fs::metadata(path).is_ok_and(|file| file.is_file()).then(|| fs::read(path).ok())?
 }
 
-/// An option for [`TIMES`] the stack that this one gives; `None`: it gives none.
+/// An option for [`STACKS`] the stack that this one gives; `None`: it gives none.
 fn larger(option: &OsStr) -> Option<String> {
     const IN_KB: &str = "-XX:ThreadStackSize=";
     let option = option.to_str()?;
-    let times = |kb: u64| Some(kb.checked_mul(TIMES)?.min(LARGEST_KB).max(kb)).filter(|&kb| kb > 0);
+    let times = |kb: u64| Some(kb.checked_mul(STACKS)?.min(LARGEST_KB).max(kb)).filter(|&kb| kb > 0);
     if let Some(kb) = option.strip_prefix(IN_KB) {
         return times(kb.parse().ok()?).map(|kb| format!("{IN_KB}{kb}"));
     }

@@ -120,7 +120,7 @@ pub mod header {
     /// u64: bytes of the arena that ordinary nodes may use; the agent raises it. [`super::RESERVE`] bytes more are safe to
     /// touch, for overflow nodes.
     pub const LIMIT: u64 = 104;
-    /// u64: when `top` would pass it, new contexts fold into overflow nodes (max-memory=/max-nodes=).
+    /// u64: when `top` would pass it, new contexts fold into overflow nodes (max-memory=); 0 once no more memory is taken for others.
     pub const SOFT_LIMIT: u64 = 112;
     /// u64: calls that found no room at all, not even in an overflow node, and what a thread out of stack could not note.
     /// Non-zero: the profile is incomplete.

@@ -44,6 +44,11 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// How many contexts it has, tree by tree. Threads' roots are none, nor are the parents of folded ones.
+    pub fn contexts(&self) -> usize {
+        self.nodes.method.iter().filter(|&&method| method < special::FIRST).count()
+    }
+
     /// The nodes of a thread's tree, its root first.
     pub fn nodes_of_thread(&self, thread: usize) -> Range<usize> {
         let end = self.threads.get(thread + 1).map_or(self.nodes.len(), |next| next.first_node as usize);

@@ -2,14 +2,11 @@
 
 use cprof_profile::amounts::Amounts;
 use cprof_profile::siblings::{Place, Siblings, callees};
-use cprof_profile::tree::{Symbol, Symbols, Tree, What, twins, with_callees};
+use cprof_profile::tree::{FOLDED, Symbol, Symbols, Tree, What, twins, with_callees};
 use rustc_hash::FxHashMap;
 
 /// The name of the root's symbol.
 const ROOT: &str = "all";
-
-/// The name of the symbol of contexts that were folded for want of room.
-const FOLDED: &str = "(contexts folded for want of room)";
 
 /// A symbol that is no method.
 fn special(name: &str) -> Symbol {

@@ -207,14 +207,15 @@ fn print_file(view: &View, file: &File<'_, '_>, source: &Source, out: &mut dyn W
     Ok(())
 }
 
-/// Whether a source was changed after the profile was taken, or the first of those that it was merged from. (An archive's time
-/// says nothing of what is in it.)
+/// Whether a source was changed after the profile was taken, or the first of those that it was merged from, as far as that is known:
+/// not where the JVM was killed. (An archive's time says nothing of what is in it.)
 fn is_newer(view: &View, source: &Source) -> bool {
     let Profile { run, runs, .. } = &view.profile;
-    let ended = runs.iter().map(|run| run.facts.ended_ms).min().unwrap_or(run.ended_ms);
+    let ended = runs.iter().map(|run| run.facts.ended_ms).chain([run.ended_ms]).filter(|&ended| ended > 0).min();
     let changed = fs::metadata(&source.file).and_then(|file| file.modified());
     let is_file = source.file.display().to_string() == source.name;
-    is_file && ended > 0 && changed.is_ok_and(|changed| changed > UNIX_EPOCH + Duration::from_millis(ended))
+    let is_later = |ended| changed.is_ok_and(|changed| changed > UNIX_EPOCH + Duration::from_millis(ended));
+    is_file && ended.is_some_and(is_later)
 }
 
 /// Numbers from 1 of the lines to show.

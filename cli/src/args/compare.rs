@@ -1,6 +1,7 @@
 //! Options of the commands that compare profiles, with each other or with budgets.
 
 use super::{Evaluating, Format, Part, Processors};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -12,10 +13,10 @@ pub struct Two {
     /// The second profile
     pub after: PathBuf,
     /// Only contexts at and below this method (* allowed)
-    #[arg(long, value_name = "CLASS.METHOD")]
+    #[arg(long, value_name = "CLASS.METHOD", value_parser = NonEmptyStringValueParser::new())]
     pub root: Option<String>,
     /// Only threads whose name fits
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", value_parser = NonEmptyStringValueParser::new())]
     pub thread: Option<String>,
 }
 

@@ -156,10 +156,7 @@ impl<'a> Report<'a> {
 
     fn label(&self, row: &Row, callers: &[usize]) -> String {
         let contexts = &self.comparison.contexts.list;
-        let name = |what: What| match what {
-            What::Method(m) => printable(&self.comparison.readable(m)).into_owned(),
-            What::Root | What::Folded => "(contexts folded for want of room)".to_owned(),
-        };
+        let name = |what: What| what.name(|m| printable(&self.comparison.readable(m)).into_owned());
         if self.by == By::Method {
             return name(What::Method(row.at));
         }

@@ -17,7 +17,7 @@ pub use top::top;
 
 use crate::output::{self, tell};
 use crate::style::Style;
-use cprof_profile::model::{Profile, special};
+use cprof_profile::model::Profile;
 use cprof_profile::{names, options};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,9 +37,7 @@ fn wrote(out: &Path, size: &str) -> String {
 
 /// How many contexts a profile has, tree by tree.
 pub fn contexts(profile: &Profile) -> String {
-    // Threads' roots are none, nor are the parents of folded ones.
-    let number = profile.nodes.method.iter().filter(|&&method| method < special::FIRST).count();
-    names::contexts(number as u64, profile.threads.len())
+    names::contexts(profile.contexts() as u64, profile.threads.len())
 }
 
 /// Says what a profile warns of.

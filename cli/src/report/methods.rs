@@ -17,14 +17,22 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// On what, when and how long a program ran.
-fn one_run(run: &RunFacts) -> String {
-    let length = match run.ended_ms {
+/// How long a program ran.
+pub fn length(run: &RunFacts) -> String {
+    match run.ended_ms {
         0 => "killed".to_owned(),
         ended => format!("{:.1} s under the profiler", ended.saturating_sub(run.started_ms) as f64 / 1000.0),
-    };
-    let vm = format!("{} {}", run.jvm_vendor, run.jvm_version);
-    format!("{}, {}, {length}", vm.trim(), utc(run.started_ms))
+    }
+}
+
+/// On what.
+pub fn vm(run: &RunFacts) -> String {
+    format!("{} {}", run.jvm_vendor, run.jvm_version).trim().to_owned()
+}
+
+/// On what, when and how long a program ran.
+fn one_run(run: &RunFacts) -> String {
+    format!("{}, {}, {}", vm(run), utc(run.started_ms), length(run))
 }
 
 /// How many runs were merged, of when, on what.

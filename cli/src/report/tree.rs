@@ -123,10 +123,7 @@ fn indent(callers: usize) -> String {
 }
 
 fn label(view: &View, lines: &Option<CallLines>, context: &Context) -> String {
-    let mut label = match context.what {
-        What::Method(symbol) => view.readable(symbol),
-        What::Root | What::Folded => "(contexts folded for want of room)".to_owned(),
-    };
+    let mut label = context.what.name(|symbol| view.readable(symbol));
     match site(view, lines, context) {
         Some((bci, Some(line))) => label.push_str(&format!("  from line {line}, bytecode {bci}")),
         Some((bci, None)) => label.push_str(&format!("  from bytecode {bci}")),

@@ -9,7 +9,7 @@ use crate::loaded::view::Shape;
 use crate::metrics::{self, Notes, columns};
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::report::methods::merged;
+use crate::report::methods::{length, merged, vm};
 use anyhow::{Context, Result};
 use cprof_profile::metrics::Metric;
 use cprof_profile::names::thousands;
@@ -64,10 +64,6 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
     };
     for loaded in [Some(after), before].into_iter().flatten() {
         let (run, runs) = (&loaded.view.profile.run, &loaded.view.profile.runs);
-        let length = match run.ended_ms {
-            0 => "killed".to_owned(),
-            ended => format!("{:.1} s under the profiler", ended.saturating_sub(run.started_ms) as f64 / 1000.0),
-        };
         let mut fact = |name: &str, value: String| {
             if !value.is_empty() {
                 facts.run.push((name.to_owned(), value));
@@ -76,9 +72,9 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
         fact("Profile", loaded.view.file.clone());
         fact("Main class", run.main_class.clone());
         if runs.is_empty() {
-            fact("JVM", format!("{} {}", run.jvm_vendor, run.jvm_version).trim().to_owned());
+            fact("JVM", vm(run));
             fact("Started", utc(run.started_ms));
-            fact("Took", length);
+            fact("Took", length(run));
         } else {
             fact("Runs", merged(runs));
         }

@@ -16,7 +16,7 @@ use crate::style::printable;
 use anyhow::Result;
 use cprof_compare::methods::Methods;
 use cprof_compare::renumbering::Side;
-use cprof_profile::names::thousands;
+use cprof_profile::names;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -63,7 +63,7 @@ fn side(view: &View) -> Side<'_> {
 fn written(path: &Path, output: Output, what: &str) -> Result<()> {
     if let (Some(size), true) = (output.finish()?, io::stderr().is_terminal()) {
         // Whether anybody reads it changes nothing.
-        let _ = writeln!(io::stderr(), "{}: {}, {} KB", path.display(), printable(what), thousands(size.div_ceil(1000)));
+        let _ = writeln!(io::stderr(), "{}: {}, {}", path.display(), printable(what), names::size(size));
     }
     Ok(())
 }

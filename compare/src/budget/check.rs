@@ -257,10 +257,7 @@ impl Checked<'_> {
     }
 
     fn name(&self, what: What) -> String {
-        match what {
-            What::Method(m) => self.sheet.symbols.readable(m),
-            What::Root | What::Folded => "(contexts folded for want of room)".to_owned(),
-        }
+        what.name(|m| self.sheet.symbols.readable(m))
     }
 }
 
@@ -300,10 +297,7 @@ fn changed(
     found.retain(|f| f.1.signum() == trouble);
     found.sort_by_key(|&(i, change)| (std::cmp::Reverse(change.unsigned_abs()), i));
     found.truncate(RESPONSIBLE);
-    let name = |i: usize| match contexts[i].what {
-        What::Method(m) => comparison.readable(m),
-        What::Root | What::Folded => "(contexts folded for want of room)".to_owned(),
-    };
+    let name = |i: usize| contexts[i].what.name(|m| comparison.readable(m));
     let up = |i: usize| (contexts[i].parent as usize, name(i));
     found.into_iter().map(|(i, amount)| Responsible { path: path(i, up), amount, changed: true }).collect()
 }

@@ -11,6 +11,9 @@ use crate::target::{Library, ModelFile};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+/// So many times as large are stacks where cprof counts: woven frames are larger.
+pub const STACKS: u64 = 4;
+
 /// What the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {

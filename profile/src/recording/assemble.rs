@@ -46,7 +46,7 @@ pub fn write(out: &Path, capture: Capture, log: &Log<'_>, run: RunFacts) -> Resu
     Ok(Summary {
         path: out.to_owned(),
         bytes,
-        contexts: profile.nodes.len() - profile.threads.len(),
+        contexts: profile.contexts(),
         threads: profile.threads.len(),
         methods: profile.methods.len(),
         methods_not_covered: profile.gaps.len() - whole_classes,

@@ -22,6 +22,19 @@ pub enum What {
     Method(u32),
 }
 
+/// What contexts folded for want of room are called.
+pub const FOLDED: &str = "(contexts folded for want of room)";
+
+impl What {
+    /// Its name: of a method what `method` answers.
+    pub fn name(self, method: impl FnOnce(u32) -> String) -> String {
+        match self {
+            What::Method(symbol) => method(symbol),
+            What::Root | What::Folded => FOLDED.to_owned(),
+        }
+    }
+}
+
 /// A context.
 #[derive(Debug, Clone, Copy)]
 pub struct Context {

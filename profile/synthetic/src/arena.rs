@@ -40,11 +40,6 @@ impl Arena {
         &self.bytes
     }
 
-    /// All of it, to be damaged.
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
-    }
-
     /// Writes a u32.
     pub fn put(&mut self, at: u64, value: u32) {
         self.bytes[at as usize..at as usize + 4].copy_from_slice(&value.to_le_bytes());

@@ -128,7 +128,10 @@ impl View {
     /// Nothing has been measured yet of another recording of the same JVM.
     pub fn restart(&mut self, run: &RunFacts) {
         self.started_ms = run.started_ms;
+        self.took = Duration::ZERO;
         self.seconds = 0.0;
+        self.all = Change::default();
+        (self.contexts, self.threads, self.active, self.warnings) = (0, 0, 0, 0);
         self.rows = Default::default();
     }
 

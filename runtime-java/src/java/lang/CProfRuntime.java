@@ -283,7 +283,7 @@ public final class CProfRuntime {
 
     // ---- the public API's other side (class cprof.CProf as the agent defines it) ----
 
-    /** Writes what was counted so far; false when it could not be written (the agent says why on stderr). */
+    /** Writes what was counted so far; false when it could not be written (the agent tells why). */
     public static boolean snapshot(String path) {
         if (!on || !bound) return false;
         long n = mute();
