@@ -1,14 +1,13 @@
 //! The new code of a method: the program's instructions with the injected ones between them, and where everything went.
 
 use super::SkipReason;
-use super::calls::Call;
 use super::layout::Layout;
-use super::placement::{NONE, Placement};
+use super::placement::Placement;
 use super::pool::NewConstants;
-use super::sequences::{Emitter, local};
+use super::writing::Writing;
 use super::{Options, Treatment};
-use crate::classfile::instructions::{Instruction, Instructions};
-use crate::classfile::opcode::{MOVES, Moves, op};
+use crate::classfile::instructions::Instructions;
+use crate::classfile::opcode::op;
 use crate::classfile::{Code, Error, Handler};
 use crate::flow::{Graph, mark};
 use crate::probes::Level;
@@ -28,19 +27,19 @@ pub(super) struct Design {
 
 /// A jump whose offset is filled in when all positions are known.
 #[derive(Debug, Clone, Copy)]
-struct Jump {
+pub(super) struct Jump {
     /// Position of the instruction that offsets count from.
-    from: u32,
+    pub(super) from: u32,
     /// Position of the offset.
-    operand: u32,
+    pub(super) operand: u32,
     /// The offset has 32 bits.
-    wide: bool,
+    pub(super) wide: bool,
     /// The pad it leads to; else the block.
-    pad: Option<u32>,
+    pub(super) pad: Option<u32>,
     /// The block it leads to.
-    block: u32,
+    pub(super) block: u32,
     /// The block it comes from; EXIT for the `goto` that leads around pads.
-    source: u32,
+    pub(super) source: u32,
 }
 
 /// A range that one of the injected catch-any handlers covers: positions in the new code.
@@ -120,103 +119,41 @@ impl Body {
             positions.clear();
             positions.resize(code.bytes.len() + 1, 0);
         }
-        let publishes = !design.leaf;
-        let precise = design.level == Level::Precise;
-        let mut emit = Emitter { out, constants, locals: design.layout.locals() };
-
-        // What `w` holds, where that is known.
-        let mut known = entry(&mut emit, source);
-        *entry_end = emit.out.len() as u32;
-        if source.frame_at_0 && design.layout.keeps_node() {
-            // The stack maps after entry and at bytecode 0 need two positions.
-            emit.out.push(op::NOP);
-        }
-
-        let mut block = 0u32;
-        // The counter of a handler that is not yet entered, and whether it is now.
-        let mut awaited = NONE;
-        let mut unlocked = false;
+        let mut writing = Writing::new(out, constants, source, placement, jumps, far);
+        writing.enter();
+        *entry_end = writing.position();
+        writing.set_off_entry();
         for next in Instructions::new(code.bytes, code.at) {
             let i = next?;
             let bci = i.bci as usize;
-            let marks = graph.marks[bci];
-            behind[bci] = emit.out.len() as u32;
-            if unlocked {
-                emit.caught();
-                emit.count(awaited);
-                if !precise {
-                    let start = graph.blocks[block as usize].start;
-                    emit.set_where(start, None);
-                    known = Some(start);
-                }
-                awaited = NONE;
+            let leads = graph.marks[bci] & mark::LEADER != 0;
+            behind[bci] = writing.position();
+            writing.behind_unlock();
+            if leads {
+                writing.land(i.bci);
             }
-            if marks & mark::LEADER != 0 {
-                block = graph.block_at(i.bci);
-                let counters = placement.blocks[block as usize];
-                if counters.fall_in != NONE {
-                    emit.count(counters.fall_in);
-                }
-                let falls = marks & mark::CUT_OFF == 0;
-                landing_pads(&mut emit, jumps, source, placement, block, falls);
-                if !(falls && placement.incoming[block as usize] == 1) {
-                    known = None;
-                }
-                arrival[bci] = emit.out.len() as u32;
-                if counters.at_start != NONE {
-                    emit.count(counters.at_start);
-                }
-                awaited = counters.behind_unlock;
-                if publishes && !precise && awaited == NONE && graph.blocks[block as usize].throws {
-                    emit.set_where(i.bci, known);
-                    known = Some(i.bci);
-                }
-            } else {
-                arrival[bci] = emit.out.len() as u32;
+            arrival[bci] = writing.position();
+            if leads {
+                writing.begin_block();
             }
-            if publishes && marks & mark::THROWS != 0 {
-                // What it holds where a handler awaits its entrance is where the exception came from.
-                if precise && awaited == NONE {
-                    emit.set_where(i.bci, known);
-                    known = Some(i.bci);
-                }
-                // A monitorexit that succeeds runs no other code.
-                if source.options.sites && marks & mark::UNLOCK == 0 {
-                    emit.site(i.bci);
-                }
-            }
-            if graph.blocks[block as usize].last == i.bci {
-                let at_end = placement.blocks[block as usize].at_end;
-                if at_end != NONE {
-                    emit.count(at_end);
-                }
-                if i.is_return() && publishes {
-                    emit.leave(source.options.caches);
-                    if design.treatment.ends_thread {
-                        emit.invoke(Call::End);
-                    }
-                }
-            }
-            instruction[bci] = emit.out.len() as u32;
-            copy(&mut emit, &i, block, source, placement, far, jumps);
-            unlocked = awaited != NONE && marks & mark::UNLOCK != 0;
-            if matches!(i.opcode, op::JSR | op::JSR_W) {
-                known = None; // the subroutine sets it to its own
-            }
+            writing.announce(i.bci);
+            writing.end_block(&i);
+            instruction[bci] = writing.position();
+            writing.copy(&i);
         }
-        let end = emit.out.len() as u32;
+        let end = writing.position();
         for positions in [&mut *arrival, &mut *instruction, &mut *behind] {
             positions[code.bytes.len()] = end;
         }
 
         covered.clear();
         *handlers = [None, None];
-        if publishes {
+        if !design.leaf {
             cover(covered, graph, *entry_end, end, behind, instruction);
             for uninitialised in [false, true] {
                 if covered.iter().any(|c| c.uninitialised == uninitialised) {
-                    handlers[usize::from(uninitialised)] = Some(emit.out.len() as u32);
-                    emit.unwind(design.constructor, design.treatment.ends_thread);
+                    handlers[usize::from(uninitialised)] = Some(writing.position());
+                    writing.unwind();
                 }
             }
         }
@@ -282,148 +219,6 @@ impl Body {
         let mut places: Vec<u32> = (0..graph.exit()).filter(is_reachable).collect();
         places.sort_by_key(|&b| (at(b) - i64::from(to)).abs());
         places.into_iter().find(suits)
-    }
-}
-
-/// The entry sequence; answers what `w` holds after it, if there is one.
-fn entry(emit: &mut Emitter<'_>, source: &Source<'_, '_>) -> Option<u32> {
-    let design = &source.design;
-    if design.treatment.starts_counting {
-        emit.invoke(Call::Start);
-    }
-    if design.leaf {
-        emit.enter_leaf(design.id, design.treatment.root, design.layout.keeps_node());
-        return None;
-    }
-    emit.enter(design.id, design.treatment.root);
-    if design.layout.keeps_this() {
-        emit.keep_this();
-    }
-    let first = if design.level == Level::Precise { first_throwing(source.graph) } else { 0 };
-    emit.set_where(first, None);
-    Some(first)
-}
-
-/// The landing pads in front of a block, with a way around them if control `falls` into it.
-fn landing_pads(
-    emit: &mut Emitter<'_>,
-    jumps: &mut Vec<Jump>,
-    source: &Source<'_, '_>,
-    placement: &mut Placement,
-    block: u32,
-    falls: bool,
-) {
-    let pads = placement.pads_before(block);
-    let around = source.graph.exit();
-    if !pads.is_empty() && falls {
-        jump(emit.out, jumps, op::GOTO, false, None, block, around);
-    }
-    let last_pad = pads.end;
-    for p in pads {
-        let pad = &mut placement.pads[p];
-        pad.position = emit.out.len() as u32;
-        let pad = *pad;
-        if let Some(to) = pad.detour {
-            let counting = placement.counting_pad(pad.from, to).map(|p| p as u32);
-            jump(emit.out, jumps, op::GOTO_W, true, counting, to, pad.from);
-            placement.pads[p].end = emit.out.len() as u32;
-            continue;
-        }
-        // Control comes from no block: an exception is caught.
-        if pad.from == source.graph.exit() && !source.design.leaf {
-            emit.caught();
-        }
-        emit.count(pad.counter);
-        if p + 1 < last_pad {
-            jump(emit.out, jumps, op::GOTO, false, None, block, around);
-        }
-        placement.pads[p].end = emit.out.len() as u32;
-    }
-}
-
-/// The first bytecode index that `w` has to hold.
-fn first_throwing(graph: &Graph) -> u32 {
-    let block = graph.blocks[0];
-    (block.start..block.end).find(|&bci| graph.marks[bci as usize] & mark::THROWS != 0).unwrap_or(0)
-}
-
-fn jump(out: &mut Vec<u8>, jumps: &mut Vec<Jump>, opcode: u8, wide: bool, pad: Option<u32>, block: u32, source: u32) {
-    let from = out.len() as u32;
-    out.push(opcode);
-    out.extend_from_slice(if wide { &[0; 4] } else { &[0; 2] });
-    jumps.push(Jump { from, operand: from + 1, wide, pad, block, source });
-}
-
-/// Copies an instruction of the program, locals moved, jumps and switches to be filled in.
-fn copy(
-    emit: &mut Emitter<'_>,
-    i: &Instruction<'_>,
-    block: u32,
-    source: &Source<'_, '_>,
-    placement: &Placement,
-    far: &[u32],
-    jumps: &mut Vec<Jump>,
-) {
-    let out = &mut *emit.out;
-    // Targets were checked by the analysis.
-    let target = |t: i64| source.graph.block_at(t as u32);
-    let pad_to = |to: u32| placement.pad_between(block, to).map(|p| p as u32);
-    match MOVES[i.opcode as usize] {
-        Moves::Nothing => out.extend_from_slice(i.bytes),
-        Moves::Local => match i.local().map(|index| (index, source.design.layout.moved(index))) {
-            Some((index, moved)) if moved != index => copy_local(out, i, moved),
-            _ => out.extend_from_slice(i.bytes),
-        },
-        Moves::Jump => {
-            let to = target(i.jump_target().unwrap_or(0));
-            let long = far.contains(&block);
-            let opcode = match i.opcode {
-                op::GOTO if long => op::GOTO_W,
-                op::JSR if long => op::JSR_W,
-                same => same,
-            };
-            jump(out, jumps, opcode, matches!(opcode, op::GOTO_W | op::JSR_W), pad_to(to), to, block);
-        }
-        Moves::Switch => {
-            let from = out.len() as u32;
-            out.push(i.opcode);
-            while !out.len().is_multiple_of(4) {
-                out.push(0);
-            }
-            let operands = i.operands_of_switch();
-            let start = out.len();
-            out.extend_from_slice(operands);
-            for (offset, t) in i.switch_offsets().zip(i.switch_targets()) {
-                let to = target(t);
-                let operand = (start + offset) as u32;
-                jumps.push(Jump { from, operand, wide: true, pad: pad_to(to), block: to, source: block });
-            }
-        }
-    }
-}
-
-/// Copies a load, store, iinc or ret with another local.
-fn copy_local(out: &mut Vec<u8>, i: &Instruction<'_>, index: u16) {
-    let plain = |opcode: u8, first: u8, base: u8| base + (opcode - first) / 4;
-    match i.opcode {
-        op::ILOAD_0..=op::ALOAD_3 => {
-            let opcode = plain(i.opcode, op::ILOAD_0, op::ILOAD);
-            local(out, opcode, Some(op::ILOAD_0 + 4 * (opcode - op::ILOAD)), index);
-        }
-        op::ISTORE_0..=op::ASTORE_3 => {
-            let opcode = plain(i.opcode, op::ISTORE_0, op::ISTORE);
-            local(out, opcode, Some(op::ISTORE_0 + 4 * (opcode - op::ISTORE)), index);
-        }
-        op::IINC => {
-            let [high, low] = index.to_be_bytes();
-            if i.is_wide() || high != 0 {
-                let delta = if i.is_wide() { [i.bytes[4], i.bytes[5]] } else { i16::from(i.bytes[2] as i8).to_be_bytes() };
-                out.extend_from_slice(&[op::WIDE, op::IINC, high, low, delta[0], delta[1]]);
-            } else {
-                out.extend_from_slice(&[op::IINC, low, i.bytes[2]]);
-            }
-        }
-        opcode => local(out, opcode, None, index),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Inserting: from a class file and its plans to the class file that counts itself.
 //!
 //! Append-only: new constants go behind the old ones, so that whatever code movement does not touch is copied byte for
-//! byte. Per method: [`layout`] makes room for our locals, [`placement`] decides where counters go, [`body`] writes the code,
-//! [`frames`] and [`tables`] bring the attributes along, [`method_info`] puts them together. [`sequences`] holds the injected
-//! bytecode itself, [`calls`] what it calls.
+//! byte. Per method: [`layout`] makes room for our locals, [`placement`] decides where counters go, [`writing`] writes the code,
+//! instruction by instruction, [`body`] has it written until all jumps reach, [`frames`] and [`tables`] bring the attributes along,
+//! [`method_info`] puts them together. [`sequences`] holds the injected bytecode itself, [`calls`] what it calls.
 
 mod body;
 mod calls;
@@ -15,6 +15,7 @@ mod placement;
 mod pool;
 mod sequences;
 mod tables;
+mod writing;
 
 pub use sequences::ENTRY_LENGTH;
 
