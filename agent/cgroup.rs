@@ -2,9 +2,10 @@
 //! the process its addresses (`ulimit -v`).
 
 use cprof_profile::names::thousands;
+use cprof_profile::proc::{Group, control_groups};
 use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What contexts may take unless the user says, at least: a tree for each thread of a small program.
 const LEAST: u64 = 16 << 20;
@@ -20,15 +21,7 @@ pub struct Limits {
     groups: Vec<Group>,
 }
 
-/// A group of processes that may have a limit.
-#[derive(Debug, Clone)]
-struct Group {
-    path: PathBuf,
-    files: &'static Files,
-}
-
-/// A group's files.
-#[derive(Debug)]
+/// The names of a group's files.
 struct Files {
     limit: &'static str,
     usage: &'static str,
@@ -71,40 +64,43 @@ impl Left {
 impl Limits {
     /// This process's, whose heap has at most so many bytes.
     pub fn of(heap: u64) -> Limits {
-        let names = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let groups = groups(&names, Path::new("/sys/fs/cgroup"));
-        let group = groups.iter().filter_map(Group::limit).min().unwrap_or(u64::MAX);
-        let contexts = (machine().min(group) / 4).min(group.saturating_sub(heap) / 2).min(addresses(heap)).clamp(LEAST, MOST);
-        Limits { contexts, groups }
+        let [names, mounts] =
+            ["cgroup", "mountinfo"].map(|file| fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default());
+        let mut limits = Limits::of_groups(&names, &mounts);
+        let group = limits.groups.iter().filter_map(limit).min().unwrap_or(u64::MAX);
+        limits.contexts = (machine().min(group) / 4).min(group.saturating_sub(heap) / 2).min(addresses(heap)).clamp(LEAST, MOST);
+        limits
     }
 
-    /// Those of groups with these names.
-    #[cfg(test)]
-    pub fn of_groups(names: &str, mounted: &Path) -> Limits {
-        Limits { contexts: MOST, groups: groups(names, mounted) }
+    /// Those of these groups alone, as [`control_groups`] finds them.
+    pub fn of_groups(names: &str, mounts: &str) -> Limits {
+        Limits { contexts: MOST, groups: control_groups(names, mounts, "memory") }
     }
 
     /// What the tightest group leaves; `None`: no group has a limit below what the machine has.
     pub fn left(&self) -> Option<Left> {
-        self.groups.iter().filter_map(Group::left).min_by_key(|left| left.bytes)
+        self.groups.iter().filter_map(left).min_by_key(|left| left.bytes)
     }
 }
 
-impl Group {
-    /// `None`: it has none, which is `max` in version 2.
-    fn limit(&self) -> Option<u64> {
-        fs::read_to_string(self.path.join(self.files.limit)).ok()?.trim().parse().ok()
-    }
+fn files(group: &Group) -> &'static Files {
+    if group.version == 1 { &VERSION_1 } else { &VERSION_2 }
+}
 
-    fn left(&self) -> Option<Left> {
-        // Version 1 has a large number for none.
-        let limit = self.limit().filter(|&limit| limit < machine())?;
-        let used: u64 = fs::read_to_string(self.path.join(self.files.usage)).ok()?.trim().parse().ok()?;
-        let statistics = fs::read_to_string(self.path.join("memory.stat")).unwrap_or_default();
-        let pages = |name: &&str| statistics.lines().find_map(|line| line.strip_prefix(*name)?.trim().parse::<u64>().ok());
-        let spare = self.files.spare.iter().filter_map(pages).sum();
-        Some(Left { bytes: limit.saturating_sub(used.saturating_sub(spare)), limit, file: self.path.join(self.files.limit) })
-    }
+/// `None`: it has none, which is `max` in version 2.
+fn limit(group: &Group) -> Option<u64> {
+    fs::read_to_string(group.path.join(files(group).limit)).ok()?.trim().parse().ok()
+}
+
+fn left(group: &Group) -> Option<Left> {
+    let files = files(group);
+    // Version 1 has a large number for none.
+    let limit = limit(group).filter(|&limit| limit < machine())?;
+    let used: u64 = fs::read_to_string(group.path.join(files.usage)).ok()?.trim().parse().ok()?;
+    let statistics = fs::read_to_string(group.path.join("memory.stat")).unwrap_or_default();
+    let pages = |name: &&str| statistics.lines().find_map(|line| line.strip_prefix(*name)?.trim().parse::<u64>().ok());
+    let spare = files.spare.iter().filter_map(pages).sum();
+    Some(Left { bytes: limit.saturating_sub(used.saturating_sub(spare)), limit, file: group.path.join(files.limit) })
 }
 
 fn machine() -> u64 {
@@ -127,25 +123,6 @@ fn addresses(heap: u64) -> u64 {
     }
 }
 
-/// The groups that `/proc/self/cgroup` names, and those they are in, below where they are mounted. In a container their names may
-/// be those outside, and what is there may be its own group only: that of the mount itself.
-fn groups(names: &str, mounted: &Path) -> Vec<Group> {
-    let groups = names.lines().filter_map(|line| {
-        // number:controllers:path; version 2 has number 0 and names no controllers.
-        let (_, rest) = line.split_once(':')?;
-        let (controllers, path) = rest.split_once(':')?;
-        let (root, files) = match controllers {
-            "" => (mounted.to_owned(), &VERSION_2),
-            _ if controllers.split(',').any(|controller| controller == "memory") => (mounted.join("memory"), &VERSION_1),
-            _ => return None,
-        };
-        let group = root.join(path.trim_start_matches('/'));
-        let above = group.ancestors().take_while(|above| above.starts_with(&root));
-        Some(above.map(|path| Group { path: path.to_owned(), files }).collect::<Vec<_>>())
-    });
-    groups.flatten().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,25 +135,24 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, text).unwrap();
         };
-        put("memory.max", "max\n");
-        put("a/memory.max", "3000\n");
-        put("a/b/memory.max", "4000\n");
-        put("memory/memory.limit_in_bytes", "9223372036854771712\n");
-        put("memory/docker/x/memory.limit_in_bytes", "2000\n");
-        let limit = |names: &str, root: &Path| groups(names, root).iter().filter_map(Group::limit).min();
-        assert_eq!(limit("0::/a/b\n", &root), Some(3000));
-        assert_eq!(limit("0::/\n", &root), None);
-        // Its name outside, of which nothing can be seen inside.
-        assert_eq!(limit("0::/../elsewhere\n", &root.join("a")), Some(3000));
-        assert_eq!(limit("5:cpu,memory:/docker/x\n1:name=systemd:/docker/x\n", &root), Some(2000));
-        assert_eq!(limit("5:cpuset:/docker/x\n", &root), None);
+        put("v2/memory.max", "max\n");
+        put("v2/a/memory.max", "3000\n");
+        put("v2/a/b/memory.max", "4000\n");
+        put("v1/memory.limit_in_bytes", "9223372036854771712\n");
+        put("v1/x/memory.limit_in_bytes", "2000\n");
+        let at = root.display();
+        let mounts = format!("1 0 0:1 / {at}/v1 rw - cgroup cgroup rw,memory\n2 0 0:2 / {at}/v2 rw - cgroup2 cgroup2 rw\n");
+        let least = |names: &str| Limits::of_groups(names, &mounts).groups.iter().filter_map(limit).min();
+        assert_eq!(least("0::/a/b\n"), Some(3000));
+        assert_eq!(least("0::/\n"), None);
+        assert_eq!(least("5:cpu,memory:/x\n0::/a\n"), Some(2000));
         // What is left of them, pages that the kernel takes back not counted.
-        put("a/memory.current", "2500\n");
-        put("a/memory.stat", "anon 900\ninactive_file 300\nactive_file 100\n");
-        put("a/b/memory.current", "100\n");
+        put("v2/a/memory.current", "2500\n");
+        put("v2/a/memory.stat", "anon 900\ninactive_file 300\nactive_file 100\n");
+        put("v2/a/b/memory.current", "100\n");
         assert_eq!(
-            Limits::of_groups("0::/a/b\n", &root).left(),
-            Some(Left { bytes: 900, limit: 3000, file: root.join("a/memory.max") })
+            Limits::of_groups("0::/a/b\n", &mounts).left(),
+            Some(Left { bytes: 900, limit: 3000, file: root.join("v2/a/memory.max") })
         );
         fs::remove_dir_all(&root).unwrap();
     }

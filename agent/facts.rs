@@ -4,7 +4,8 @@ use crate::jvmti::Jvmti;
 use cprof_profile::model::RunFacts;
 use cprof_profile::names::main_of;
 use cprof_profile::options::Options;
-use cprof_profile::recording::{self, LOG_VERSION, Origin};
+use cprof_profile::proc;
+use cprof_profile::recording::{LOG_VERSION, Origin};
 
 /// What ran, but for its end.
 pub fn run(jvmti: Jvmti, options: &Options, pid: u32, started_ms: u64) -> RunFacts {
@@ -35,5 +36,5 @@ pub fn origin(jvmti: Jvmti, options: &Options, pid: u32, started_ms: u64) -> Ori
 
 /// When this process began, in clock ticks since the machine's start; 0 where /proc does not tell.
 fn process_start() -> u64 {
-    std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| recording::process_start(&stat)).unwrap_or(0)
+    std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| proc::start(&stat)).unwrap_or(0)
 }

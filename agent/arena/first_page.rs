@@ -1,6 +1,7 @@
 //! What the arena's first page says from the beginning.
 
-use super::{Arena, FIRST_STEP, KEPT};
+use super::Arena;
+use super::growth::{FIRST_STEP, KEPT};
 use crate::caches;
 use cprof_instrument::abi::{self, flags, header};
 use cprof_profile::cache::{CacheKind, CacheSpec, Scope};

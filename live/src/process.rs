@@ -1,6 +1,6 @@
 //! What `/proc` says about a process.
 
-use cprof_profile::recording::process_start;
+use cprof_profile::proc;
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, openat};
 use rustix::io::Errno;
@@ -94,7 +94,7 @@ impl Process {
     }
 
     fn parse(pid: u32, stat: &str, status: &str) -> Option<Process> {
-        let start = process_start(stat)?;
+        let start = proc::start(stat)?;
         let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
         let second = |name: &str| line(name)?.split_whitespace().nth(1)?.parse().ok();
         let inner_pid = line("NSpid").and_then(|ids| ids.split_whitespace().last()?.parse().ok()).unwrap_or(pid);

@@ -5,7 +5,8 @@
 //! that were counted, [`target`] says what a bytecode costs, [`measure`] joins the two per node, [`integrity`] checks that they
 //! agree, [`tree`] merges nodes to named contexts ([`siblings`] finds them), [`metrics`] are numbers beside those, and
 //! [`projections`] are the tables that reports print. [`merge`] makes one profile of many. [`amounts`] are what columns of
-//! numbers are kept in, [`call_lines`] where calls stand in sources. [`options`] are the agent's.
+//! numbers are kept in, [`call_lines`] where calls stand in sources. [`options`] are the agent's, [`proc`] is what the system says of
+//! its process.
 #![forbid(unsafe_code)]
 
 pub mod amounts;
@@ -25,6 +26,7 @@ pub mod names;
 pub mod natives;
 mod nodes;
 pub mod options;
+pub mod proc;
 pub mod projections;
 pub mod recording;
 pub mod recover;

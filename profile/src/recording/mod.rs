@@ -21,5 +21,5 @@ pub use assemble::{Summary, assemble, write};
 pub use capture::{Capture, CaptureError, CapturedTree, Where, capture};
 pub use log::Log;
 pub use memory::Memory;
-pub use origin::{LOG_VERSION, Origin, OriginError, process_start};
+pub use origin::{LOG_VERSION, Origin, OriginError};
 pub use stacks::{Frame, Stack};

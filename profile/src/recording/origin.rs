@@ -17,17 +17,11 @@ pub const LOG_VERSION: u32 = 2;
 pub struct Origin {
     /// [`LOG_VERSION`] of the writer.
     pub log_version: u32,
-    /// When the process began ([`process_start`]; 0: unknown): with the process id, it tells the process from later ones of the
+    /// When the process began ([`proc::start`](crate::proc::start); 0: unknown): with the process id, it tells the process from later ones of the
     /// same id.
     pub process_start: u64,
     /// The run, but for its end.
     pub run: RunFacts,
-}
-
-/// When a process began, in clock ticks since the machine's start, from its `/proc/…/stat` (proc_pid_stat(5), field 22).
-pub fn process_start(stat: &str) -> Option<u64> {
-    // The command's name, in parentheses, may contain anything: fields are counted from its end.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
 /// A class log that cannot be used.
