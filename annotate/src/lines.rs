@@ -70,8 +70,8 @@ pub struct Costs {
     pub cycles: u64,
 }
 
-/// Hands the costs of each source line of each method that is wanted (by index in [`Profile::methods`]) to `each`, class by class;
-/// line 0 is that of bytecodes without one. As the rows of an [`Annotation`], they are no more than the method's own but where
+/// Hands each method that is wanted (by index in [`Profile::methods`]) with the costs of each of its source lines to `each`, class by
+/// class; line 0 is that of bytecodes without one. As the rows of an [`Annotation`], they are no more than the method's own but where
 /// counts contradict each other, and less of cycles where some belong to no single bytecode.
 ///
 /// # Errors
@@ -79,7 +79,7 @@ pub struct Costs {
 pub fn costs(
     choice: &Choice<'_>,
     wanted: impl Fn(u32) -> bool,
-    mut each: impl FnMut(u32, u16, Costs),
+    mut each: impl FnMut(u32, BTreeMap<u16, Costs>),
 ) -> Result<(), EvaluateError> {
     for_each_counted(choice, wanted, |method, _, _, counted| {
         let placed = choice.charges.map(|charges| charges.place(method, counted)).transpose()?;
@@ -89,7 +89,7 @@ pub fn costs(
             line.bytecodes = line.bytecodes.saturating_add(shown(counted.executions[at]));
             line.cycles = line.cycles.saturating_add(placed.as_ref().map_or(0, |placed| placed.cycles[at]));
         }
-        lines.into_iter().for_each(|(line, costs)| each(method, line, costs));
+        each(method, lines);
         Ok(())
     })
 }

@@ -1,7 +1,8 @@
 //! Own costs of methods by source line.
 
 use cprof_profile::metrics::Metric;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
 
 /// What the source lines of methods cost, for formats that have lines: in those metrics that arise on lines, bytecodes and cycles.
 /// What a method costs beyond the sum over its lines stands on none.
@@ -9,42 +10,73 @@ use std::collections::BTreeMap;
 pub struct ByLine {
     /// Names of the metrics.
     metrics: Vec<String>,
-    /// By symbol and line, beside the metrics.
-    costs: BTreeMap<(u32, u16), Vec<u64>>,
+    files: HashSet<Rc<str>>,
+    /// By symbol, file and line, beside the metrics.
+    costs: BTreeMap<(u32, Rc<str>, u16), Vec<u64>>,
+}
+
+/// A line of a source file, and its costs beside the metrics of a sheet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// The file's path; none: the one that the method is in.
+    pub file: Option<Rc<str>>,
+    /// Number.
+    pub number: u32,
+    /// Costs.
+    pub costs: Vec<u64>,
 }
 
 impl ByLine {
     /// Nothing, in metrics of these names.
     pub fn new(metrics: Vec<String>) -> ByLine {
-        ByLine { metrics, costs: BTreeMap::new() }
+        ByLine { metrics, ..ByLine::default() }
     }
 
-    /// Adds to the cost of a line of a method, given by its symbol, in one of the metrics.
-    pub fn add(&mut self, symbol: u32, line: u16, metric: usize, amount: u64) {
+    /// Adds to the cost of lines of a method, given by its symbol, in one of the metrics. `file`: the path of its source
+    /// ([`source_path`](crate::source_path)); versions of a method may be from several.
+    pub fn add(&mut self, symbol: u32, file: &str, metric: usize, lines: impl Iterator<Item = (u16, u64)>) {
+        let file = self.files.get(file).cloned().unwrap_or_else(|| {
+            let file: Rc<str> = file.into();
+            self.files.insert(Rc::clone(&file));
+            file
+        });
         // Line 0 is none.
-        if amount > 0 && line > 0 {
-            let costs = self.costs.entry((symbol, line)).or_insert_with(|| vec![0; self.metrics.len()]);
+        for (line, amount) in lines.filter(|&(line, amount)| line > 0 && amount > 0) {
+            let costs = self.costs.entry((symbol, Rc::clone(&file), line)).or_insert_with(|| vec![0; self.metrics.len()]);
             costs[metric] = costs[metric].saturating_add(amount);
         }
     }
 
-    /// What a method, which costs `own` in the `metrics` of a sheet, costs on its lines. On the `first` of them is what stands on
-    /// none; a metric that costs more on the lines than in all, as it may when counts contradict each other, is there whole.
-    pub(crate) fn of(&self, symbol: Option<u32>, first: u32, metrics: &[Metric], own: &[u64]) -> BTreeMap<u32, Vec<u64>> {
-        let of_symbol = || symbol.into_iter().flat_map(|symbol| self.costs.range((symbol, 0)..=(symbol, u16::MAX)));
-        let mut lines = BTreeMap::from([(first, own.to_vec())]);
-        for (at, &own) in own.iter().enumerate() {
-            let Some(metric) = self.metrics.iter().position(|name| *name == metrics[at].name) else { continue };
-            let Some(rest) = of_symbol().try_fold(own, |rest, (_, costs)| rest.checked_sub(costs[metric])) else { continue };
-            let mut set = |line: u32, cost: u64| {
-                let costs = lines.entry(line).or_insert_with(|| vec![0; metrics.len()]);
-                costs[at] = cost;
-            };
-            set(first, rest);
-            for (&(_, line), costs) in of_symbol().filter(|(_, costs)| costs[metric] > 0) {
-                let more = if u32::from(line) == first { rest } else { 0 };
-                set(line.into(), costs[metric] + more);
+    /// What a method, which costs `own` in the `metrics` of a sheet, costs on its lines, those of its own file first, which is
+    /// `place`'s, as is the line where what stands on none is. Where counts contradict each other, lines may cost more than the
+    /// method: what is too much is taken off the dearest.
+    pub(crate) fn of(&self, symbol: Option<u32>, place: (&str, u32), metrics: &[Metric], own: &[u64]) -> Vec<Line> {
+        let (file, first) = place;
+        let mut lines = vec![Line { file: None, number: first, costs: own.to_vec() }];
+        let (begin, end) = (symbol.map(|symbol| (symbol, Rc::from(""), 0)), symbol.map(|symbol| (symbol + 1, Rc::from(""), 0)));
+        let of_symbol: Vec<_> = begin.zip(end).map(|(begin, end)| self.costs.range(begin..end)).into_iter().flatten().collect();
+        let is_elsewhere = |of: &Rc<str>| **of != *file;
+        let (elsewhere, here): (Vec<_>, Vec<_>) = of_symbol.into_iter().partition(|((_, of, _), _)| is_elsewhere(of));
+        for ((_, of, number), costs) in here.into_iter().chain(elsewhere) {
+            let of = Some(of).filter(|of| is_elsewhere(of)).cloned();
+            let costs = metrics.iter().map(|m| self.metrics.iter().position(|name| *name == m.name).map_or(0, |at| costs[at]));
+            lines.push(Line { file: of, number: (*number).into(), costs: costs.collect() });
+        }
+        for (metric, &own) in own.iter().enumerate() {
+            let sum = lines[1..].iter().fold(0u64, |sum, line| sum.saturating_add(line.costs[metric]));
+            lines[0].costs[metric] = own.saturating_sub(sum);
+            let mut excess = sum.saturating_sub(own);
+            while excess > 0 {
+                let Some(dearest) = lines[1..].iter_mut().max_by_key(|line| line.costs[metric]) else { break };
+                let off = excess.min(dearest.costs[metric]);
+                dearest.costs[metric] -= off;
+                excess -= off;
             }
+        }
+        // The first line may be one of those.
+        if let Some(at) = lines[1..].iter().position(|line| line.file.is_none() && line.number == first) {
+            let same = lines.remove(1 + at);
+            lines[0].costs.iter_mut().zip(same.costs).for_each(|(sum, cost)| *sum += cost);
         }
         lines
     }
@@ -58,31 +90,53 @@ mod tests {
         Metric { name: name.to_owned(), unit: "", own: Default::default() }
     }
 
+    /// The lines of a method in `A.java`: file, number, calls, cycles, bytecodes.
+    fn lines(by_line: &ByLine, symbol: Option<u32>, first: u32, own: [u64; 3]) -> Vec<(String, u32, Vec<u64>)> {
+        let lines = by_line.of(symbol, ("A.java", first), &["calls", "cycles", "bytecodes"].map(metric), &own).into_iter();
+        lines.map(|line| (line.file.unwrap_or_default().to_string(), line.number, line.costs)).collect()
+    }
+
+    fn line(file: &str, number: u32, costs: [u64; 3]) -> (String, u32, Vec<u64>) {
+        (file.to_owned(), number, costs.to_vec())
+    }
+
+    fn some() -> ByLine {
+        let mut by_line = ByLine::new(vec!["bytecodes".to_owned(), "cycles".to_owned()]);
+        by_line.add(3, "A.java", 0, [(0, 7), (7, 5), (9, 4)].into_iter());
+        by_line.add(3, "A.java", 0, [(7, 1)].into_iter());
+        by_line.add(3, "A.java", 1, [(8, 0), (9, 40)].into_iter());
+        by_line.add(4, "A.java", 0, [(9, 1000)].into_iter());
+        by_line.add(2, "B.java", 0, [(u16::MAX, 9)].into_iter());
+        by_line
+    }
+
     #[test]
     fn what_stands_on_no_line_is_on_the_first() {
-        let mut by_line = ByLine::new(vec!["bytecodes".to_owned(), "cycles".to_owned()]);
-        for (symbol, line, metric, amount) in [
-            (3, 7, 0, 5),
-            (3, 7, 0, 1),
-            (3, 9, 0, 4),
-            (3, 9, 1, 40),
-            (4, 9, 0, 1000),
-            (2, u16::MAX, 0, 9),
-            (3, 0, 0, 7),
-            (3, 8, 1, 0),
-        ] {
-            by_line.add(symbol, line, metric, amount);
-        }
-        let of = |symbol, first, own: [u64; 3]| {
-            let metrics = ["calls", "cycles", "bytecodes"].map(metric);
-            by_line.of(symbol, first, &metrics, &own).into_iter().collect::<Vec<_>>()
-        };
-        assert_eq!(of(Some(3), 7, [2, 50, 12]), [(7, vec![2, 10, 8]), (9, vec![0, 40, 4])]);
-        assert_eq!(of(Some(3), 5, [2, 50, 10]), [(5, vec![2, 10, 0]), (7, vec![0, 0, 6]), (9, vec![0, 40, 4])]);
-        // More on the lines than in all.
-        assert_eq!(of(Some(3), 7, [2, 39, 10]), [(7, vec![2, 39, 6]), (9, vec![0, 0, 4])]);
+        let of = |symbol, first, own| lines(&some(), symbol, first, own);
+        assert_eq!(of(Some(3), 7, [2, 50, 12]), [line("", 7, [2, 10, 8]), line("", 9, [0, 40, 4])]);
+        let with_another_first = [line("", 5, [2, 10, 0]), line("", 7, [0, 0, 6]), line("", 9, [0, 40, 4])];
+        assert_eq!(of(Some(3), 5, [2, 50, 10]), with_another_first);
         // Nothing on lines; no method.
-        assert_eq!(of(Some(5), 7, [1, 2, 3]), [(7, vec![1, 2, 3])]);
-        assert_eq!(of(None, 0, [1, 2, 3]), [(0, vec![1, 2, 3])]);
+        assert_eq!(of(Some(5), 7, [1, 2, 3]), [line("", 7, [1, 2, 3])]);
+        assert_eq!(of(None, 0, [1, 2, 3]), [line("", 0, [1, 2, 3])]);
+    }
+
+    #[test]
+    fn what_is_too_much_is_taken_off_the_dearest() {
+        let of = |own| lines(&some(), Some(3), 7, own);
+        assert_eq!(of([2, 39, 9]), [line("", 7, [2, 0, 5]), line("", 9, [0, 39, 4])]);
+        assert_eq!(of([2, 0, 3]), [line("", 7, [2, 0, 0]), line("", 9, [0, 0, 3])]);
+        assert_eq!(of([2, 0, 0]), [line("", 7, [2, 0, 0]), line("", 9, [0, 0, 0])]);
+    }
+
+    #[test]
+    fn versions_from_other_files_stand_in_those() {
+        let mut by_line = some();
+        by_line.add(3, "0.java", 0, [(7, 1), (3, 2)].into_iter());
+        let of = lines(&by_line, Some(3), 7, [2, 40, 15]);
+        assert_eq!(
+            of,
+            [line("", 7, [2, 0, 8]), line("", 9, [0, 40, 4]), line("0.java", 3, [0, 0, 2]), line("0.java", 7, [0, 0, 1])]
+        );
     }
 }

@@ -4,7 +4,8 @@
 //! - All metrics are events, named without punctuation; an `event:` line has the real name.
 //! - A thread is a function `[label]` without costs of its own, which calls the thread's first methods.
 //! - Own costs stand at the line where they arise; at the first line of the method what arises on none (see [`ByLine`]). Calls stand
-//!   at the line they are made from where call sites were distinguished, else at the first, too.
+//!   at the line they are made from where call sites were distinguished, else at the first, too. Lines of versions of a method from
+//!   other files are between `fi=` and `fe=`.
 //! - A call of a method that is active already is counted, but its inclusive cost is 0: it is in the outer call's. So the calls
 //!   of a method together cost what the method costs with all it called, in recursion, too.
 
@@ -54,9 +55,16 @@ pub fn write(source: &Source, by_line: &ByLine, out: &mut dyn Write) -> io::Resu
         writeln!(out)?;
         names.file("fl", frame, out)?;
         names.function("fn", frame, out)?;
-        let first = source.places.first_line(Frame(frame));
-        for (line, own) in by_line.of(source.number(Frame(frame)), first, source.sheet.metrics, own) {
-            costs(line, &own, out)?;
+        let place = source.places.of(Frame(frame));
+        let lines = by_line.of(source.number(Frame(frame)), (&place.file, place.line), source.sheet.metrics, own);
+        for (at, line) in lines.iter().enumerate() {
+            if let Some(file) = line.file.as_ref().filter(|_| lines[at - 1].file != line.file) {
+                names.path("fi", file, out)?;
+            }
+            costs(line.number, &line.costs, out)?;
+        }
+        if lines.last().is_some_and(|line| line.file.is_some()) {
+            names.file("fe", frame, out)?;
         }
         while let Some((call, number)) = calls.next_if(|(call, _)| call.caller == frame) {
             names.file("cfi", call.callee, out)?;
@@ -117,9 +125,14 @@ struct Names<'s, 'a> {
 }
 
 impl Names<'_, '_> {
+    /// The file that a method is in.
     fn file(&mut self, key: &str, frame: u32, out: &mut dyn Write) -> io::Result<()> {
+        self.path(key, &self.source.places.of(Frame(frame)).file, out)
+    }
+
+    fn path(&mut self, key: &str, path: &str, out: &mut dyn Write) -> io::Result<()> {
         let mut file = String::new();
-        crate::names::escaped(&self.source.places.of(Frame(frame)).file, |_| false, &mut file);
+        crate::names::escaped(path, |_| false, &mut file);
         if file.is_empty() {
             // As Valgrind's own tools say it.
             file.push_str("???");

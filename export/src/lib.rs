@@ -1,5 +1,5 @@
 //! Profiles in the formats of other tools, one module each. A format is written from front to back as the contexts are walked, so
-//! that besides the profile little is in memory: what a format has once per method, call site or depth.
+//! that besides the profile little is in memory: what a format has once per method, line, call site or depth.
 
 mod by_line;
 pub mod callgrind;
@@ -16,4 +16,5 @@ pub mod speedscope;
 mod walk;
 
 pub use by_line::ByLine;
+pub use places::source_path;
 pub use source::Source;

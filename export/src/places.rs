@@ -9,10 +9,18 @@ use cprof_profile::tree::Tree;
 /// Where a method is.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Place {
-    /// Path of its source file, as `com/acme/Main.java`; empty when the class does not say.
+    /// Its [`source_path`].
     pub file: String,
     /// The line of its first bytecode; 0 when the class does not say.
     pub line: u32,
+}
+
+/// The path of a class's source, as `com/acme/Main.java`; empty when the class does not say. `source`: its SourceFile attribute.
+pub fn source_path(class: &str, source: &str) -> String {
+    match class.rsplit_once('.') {
+        Some((package, _)) if !source.is_empty() => format!("{}/{source}", package.replace('.', "/")),
+        _ => source.to_owned(),
+    }
 }
 
 /// Places of methods, by frame, and of calls.
@@ -29,11 +37,7 @@ impl Places {
             let symbol = sheet.symbols.of_method(m as u32) as usize;
             let source = &sheet.profile.classes[method.class as usize].source_file;
             let class = &sheet.symbols.list[symbol].class;
-            let file = match class.rsplit_once('.') {
-                Some((package, _)) if !source.is_empty() => format!("{}/{source}", package.replace('.', "/")),
-                _ => source.clone(),
-            };
-            let place = Place { file, line: calls.lines.line(m, 0).map_or(0, u32::from) };
+            let place = Place { file: source_path(class, source), line: calls.lines.line(m, 0).map_or(0, u32::from) };
             // Of several versions of a class the one that says most, and in whatever order they were recorded the same.
             let key = |place: &Place| (place.file.is_empty(), place.line == 0, place.file.clone(), place.line);
             let known = &mut of[order.position[symbol] as usize];

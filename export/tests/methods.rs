@@ -49,7 +49,7 @@ fn read(text: &str) -> (BTreeMap<String, Function>, Vec<u64>) {
         match line.split_once('=') {
             Some(("fn", text)) => function = name(&mut names, text),
             Some(("cfn", text)) => callee = name(&mut names, text),
-            Some(("fl" | "cfi", text)) => drop(name(&mut files, text)),
+            Some(("fl" | "fi" | "fe" | "cfi", text)) => drop(name(&mut files, text)),
             Some(("calls", text)) => calls = Some(text.split_once(' ').unwrap().0.parse::<u64>().unwrap()),
             _ => {
                 let (place, numbers) = line.split_once(' ').unwrap();

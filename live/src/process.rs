@@ -107,6 +107,21 @@ impl Process {
         Process::find(self.pid).is_ok_and(|now| now.start == self.start)
     }
 
+    /// Whether it has ended or is about to: on its way it gives back its memory first, then its files, and is there without them for
+    /// a moment.
+    pub fn is_ending(&self) -> bool {
+        /// In the flags of a task, field 9 of its `stat` (proc_pid_stat(5); linux/sched.h, PF_EXITING).
+        const EXITING: u64 = 4;
+        let stat = read(&format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let flags = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6)?.parse::<u64>().ok());
+        !self.is_alive() || flags.is_none_or(|flags| flags & EXITING != 0)
+    }
+
+    /// The file that it was started from; `None` when that cannot be told.
+    pub fn program(&self) -> Option<PathBuf> {
+        fs::read_link(format!("/proc/{}/exe", self.pid)).ok()
+    }
+
     /// Whether it is stopped, with all its threads: it does nothing, but others connect to it all the same.
     pub fn is_stopped(&self) -> Option<Stop> {
         let mut by = None;

@@ -47,7 +47,7 @@ fn read(text: &str) -> Callgrind {
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         match line.split_once('=') {
-            Some(("fl", text)) => file = name(&mut files, text),
+            Some(("fl" | "fi" | "fe", text)) => file = name(&mut files, text),
             Some(("cfi", text)) => drop(name(&mut files, text)),
             Some(("fn", text)) => caller = name(&mut methods, text),
             Some(("cfn", text)) => callee = name(&mut methods, text),

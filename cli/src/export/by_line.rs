@@ -2,37 +2,94 @@
 
 use crate::loaded::view::View;
 use crate::metrics::OnProcessor;
+use crate::output::note;
 use crate::progress::Progress;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cprof_annotate::charges::Charges;
 use cprof_annotate::lines::{Costs, costs};
 use cprof_annotate::method::Choice;
-use cprof_export::ByLine;
+use cprof_export::{ByLine, source_path};
+use cprof_profile::cycles::EvaluateError;
+use cprof_profile::names::few;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Bytecodes, and cycles on the processors, by line, of a view that has nodes.
-pub fn by_line(view: &View, processors: &[OnProcessor]) -> Result<ByLine> {
-    let damaged = || format!("{} cannot be annotated", view.file);
+/// So many classes are named in a note.
+const NAMED: usize = 5;
+
+/// Bytecodes, and cycles on the processors, by line, of a view that has nodes, as far as they are `wanted`, by name. Where a class
+/// is damaged there are none, which is noted: what was counted is there all the same.
+pub fn by_line(view: &View, processors: &[OnProcessor], wanted: &[String]) -> Result<ByLine> {
     let _progress = Progress::start(format!("annotating {}", view.file));
-    let nodes = view.chosen_nodes();
-    let ran = view.ran(&nodes);
-    let mut by_line =
-        ByLine::new(["bytecodes".to_owned()].into_iter().chain(processors.iter().map(OnProcessor::column)).collect());
-    let mut place = |charges: Option<&Charges<'_>>, bytecodes: Option<usize>, cycles: Option<usize>| {
-        let choice = Choice { profile: &view.profile, measures: &view.measures, nodes: &nodes, charges };
-        let each = |method, line, costs: Costs| {
-            for (metric, amount) in [(bytecodes, costs.bytecodes), (cycles, costs.cycles)] {
-                metric.into_iter().for_each(|metric| by_line.add(view.symbols.of_method(method), line, metric, amount));
-            }
+    let mut lines = Lines { view, by_line: ByLine::new(wanted.to_vec()), known: HashMap::new(), several: BTreeSet::new() };
+    match lines.place(processors, wanted) {
+        Ok(()) => lines.tell_versions(),
+        Err(EvaluateError::Code(error)) => {
+            note(&format!("{}: all own costs stand on methods' first lines: {error}", view.file));
+            return Ok(ByLine::default());
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(lines.by_line)
+}
+
+struct Lines<'v> {
+    view: &'v View,
+    by_line: ByLine,
+    /// By symbol and source, the lines of the first method of that name.
+    known: HashMap<(u32, String), Vec<u16>>,
+    /// Classes of which another version has others.
+    several: BTreeSet<String>,
+}
+
+impl Lines<'_> {
+    fn place(&mut self, processors: &[OnProcessor], wanted: &[String]) -> Result<(), EvaluateError> {
+        let View { profile, measures, natives, .. } = self.view;
+        let position = |name: &str| wanted.iter().position(|metric| metric == name);
+        let nodes = self.view.chosen_nodes();
+        let ran = self.view.ran(&nodes);
+        let mut bytecodes = position("bytecodes");
+        let on_processors: Vec<_> = processors.iter().filter_map(|on| Some((on, position(&on.column())?))).collect();
+        let mut each = |charges: Option<&Charges<'_>>, cycles: Option<usize>| {
+            let choice = Choice { profile, measures, nodes: &nodes, charges };
+            // Bytecodes are the same with any of them.
+            let bytecodes = bytecodes.take();
+            costs(&choice, |method| ran[method as usize], |method, lines| self.add(method, &lines, bytecodes, cycles))
         };
-        costs(&choice, |method| ran[method as usize], each).with_context(damaged)
-    };
-    if processors.is_empty() {
-        place(None, Some(0), None)?;
+        for &(on, metric) in &on_processors {
+            let charges = Charges::collect(profile, measures, natives, &on.model, &on.options, &nodes)?;
+            each(Some(&charges), Some(metric))?;
+        }
+        if on_processors.is_empty() && position("bytecodes").is_some() {
+            each(None, None)?;
+        }
+        Ok(())
     }
-    for (at, on) in processors.iter().enumerate() {
-        let charges = Charges::collect(&view.profile, &view.measures, &view.natives, &on.model, &on.options, &nodes);
-        // Bytecodes are the same with any of them.
-        place(Some(&charges.with_context(damaged)?), (at == 0).then_some(0), Some(1 + at))?;
+
+    /// The lines of a method.
+    fn add(&mut self, method: u32, lines: &BTreeMap<u16, Costs>, bytecodes: Option<usize>, cycles: Option<usize>) {
+        let View { profile, symbols, .. } = self.view;
+        let symbol = symbols.of_method(method);
+        let class = &symbols.list[symbol as usize].class;
+        let file = source_path(class, &profile.classes[profile.methods[method as usize].class as usize].source_file);
+        if let Some(metric) = bytecodes {
+            self.by_line.add(symbol, &file, metric, lines.iter().map(|(line, costs)| (*line, costs.bytecodes)));
+        }
+        if let Some(metric) = cycles {
+            self.by_line.add(symbol, &file, metric, lines.iter().map(|(line, costs)| (*line, costs.cycles)));
+        }
+        let numbers: Vec<u16> = lines.keys().copied().collect();
+        if *self.known.entry((symbol, file)).or_insert_with(|| numbers.clone()) != numbers {
+            self.several.insert(class.clone());
+        }
     }
-    Ok(by_line)
+
+    fn tell_versions(&self) {
+        if !self.several.is_empty() {
+            let classes: Vec<String> = self.several.iter().cloned().collect();
+            let (file, named) = (&self.view.file, few(&classes, NAMED));
+            note(&format!(
+                "{file}: there are several versions of {named}: costs stand on the lines of each, which no one source has all"
+            ));
+        }
+    }
 }

@@ -47,7 +47,10 @@ pub fn export(args: &Export) -> Result<()> {
     let (view, processors, by_line) = match args.format {
         Format::Callgrind => {
             let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Nodes)?;
-            let by_line = by_line::by_line(&view, &processors)?;
+            // Metrics have their names without a tree, too.
+            let chosen = choose(columns(&view, &view.tree, &processors), args)?;
+            let by_line =
+                by_line::by_line(&view, &processors, &chosen.into_iter().map(|metric| metric.name).collect::<Vec<_>>())?;
             (view.into_tree(true), processors, by_line)
         }
         _ => {

@@ -244,7 +244,8 @@ impl Target {
         let process = which::process(pid)?;
         let owner = process.user;
         let jvm = Jvm::of(process).map_err(|why| match why {
-            NotJvm::Other if !is_there(pid) => anyhow!("process {pid} has just ended"),
+            NotJvm::Ended => anyhow!("process {pid} has just ended"),
+            NotJvm::Starting => anyhow!("process {pid} is a java without a JVM in it so far; try again when it has started"),
             NotJvm::Other => anyhow!("process {pid} is not a HotSpot JVM; cprof list shows those that run"),
             NotJvm::Unreadable => AttachError::OtherUser { pid, owner }.into(),
         })?;
@@ -258,7 +259,10 @@ impl Target {
             },
         };
         let agent = agent.to_str().context("the path of libcprof.so is no text that a JVM could be sent")?.to_owned();
-        let exchange = Exchange::new(&jvm.process).with_context(|| format!("making a directory in the /tmp of JVM {pid}"))?;
+        let exchange = Exchange::new(&jvm.process).map_err(|error| match jvm.process.is_ending() {
+            true => AttachError::Ended { pid }.into(),
+            false => anyhow!(error).context(format!("making a directory in the /tmp of JVM {pid}")),
+        })?;
         Ok(Target { jvm, agent, exchange, interrupts: interrupts.clone(), patience: STANDING })
     }
 

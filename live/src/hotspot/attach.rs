@@ -246,7 +246,7 @@ pub fn check(jvm: &Jvm, library: &str, options: &str) -> Result<(), AttachError>
     }
     if !process.path(library).is_file() {
         // One that has ended meanwhile sees no files.
-        if !process.is_alive() {
+        if process.is_ending() {
             return Err(AttachError::Ended { pid });
         }
         return Err(AttachError::Invisible { pid, library: library.to_owned() });
@@ -268,11 +268,12 @@ fn result(pid: u32, answer: &str) -> Result<i32, AttachError> {
         }
         text = format!("it answered {} and nothing more", status.trim());
     }
-    if text.contains("Dynamic agent loading is not enabled") {
-        text.push_str(" Start the JVM with -XX:+EnableDynamicAgentLoading, or with -agentpath.");
-    }
-    if text.contains("only permitted in the live phase") {
-        text.push_str(" It is starting or ending; try again.");
+    let ways = [
+        ("Dynamic agent loading is not enabled", "Start the JVM with -XX:+EnableDynamicAgentLoading, or with -agentpath."),
+        ("only permitted in the live phase", "It is starting or ending; try again."),
+    ];
+    if let Some((_, way)) = ways.iter().find(|(of, _)| text.contains(of)) {
+        text = format!("{}. {way}", text.trim_end_matches('.'));
     }
     Err(AttachError::NotLoaded { pid, text })
 }
@@ -316,6 +317,7 @@ mod tests {
         assert!(why("101\n").contains("it answered 101"));
         assert!(why("").contains("ended"));
         assert!(why("1\nDynamic agent loading is not enabled.").contains("-XX:+EnableDynamicAgentLoading"));
-        assert!(why("1\nDynamic agent loading is only permitted in the live phase").contains("try again"));
+        assert!(why("1\nDynamic agent loading is only permitted in the live phase").contains("live phase. It is starting"));
+        assert!(why("1\nDynamic agent loading is only permitted in the live phase.").contains("live phase. It is starting"));
     }
 }

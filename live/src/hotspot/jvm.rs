@@ -40,10 +40,26 @@ pub enum Presence {
 /// Why a process is not one to talk to.
 #[derive(Debug)]
 pub enum NotJvm {
-    /// It is of another kind, or too young to tell.
+    /// It is of another kind.
     Other,
+    /// It is a `java` without a JVM in it so far.
+    Starting,
+    /// It has ended, or is about to.
+    Ended,
     /// Another user's, or one with more rights than this command, about which nothing can be known.
     Unreadable,
+}
+
+impl NotJvm {
+    /// Why HotSpot is not in a process.
+    fn without(process: &Process) -> NotJvm {
+        let is_java = |program: &Path| program.file_name().is_some_and(|name| name == "java");
+        match process.program() {
+            _ if process.is_ending() => NotJvm::Ended,
+            Some(program) if is_java(&program) => NotJvm::Starting,
+            _ => NotJvm::Other,
+        }
+    }
 }
 
 impl Jvm {
@@ -51,9 +67,9 @@ impl Jvm {
     pub fn of(process: Process) -> Result<Jvm, NotJvm> {
         let files = process.mapped_files().map_err(|error| match error.kind() {
             io::ErrorKind::PermissionDenied => NotJvm::Unreadable,
-            _ => NotJvm::Other,
+            _ => NotJvm::without(&process),
         })?;
-        let library = hotspot_among(&files).ok_or(NotJvm::Other)?;
+        let library = hotspot_among(&files).ok_or_else(|| NotJvm::without(&process))?;
         // A JVM that publishes none leaves the file of an earlier process of its id where it is.
         let publishes = files.iter().any(|file| PerfData::is_file_of(Path::new(file), &process));
         let data = if publishes { PerfData::of(&process).unwrap_or_default() } else { PerfData::default() };
