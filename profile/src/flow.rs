@@ -1,5 +1,6 @@
 //! A method's blocks and edges, and which edges were counted.
 
+pub use cprof_instrument::EdgeKind;
 use thiserror::Error;
 
 /// Control flow of a method as it was counted. Vertices are the blocks and [`Flow::exit`].
@@ -35,34 +36,24 @@ pub struct Edge {
     pub counter: Option<u16>,
 }
 
-/// Why control passes along an edge. The numbers are those of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum EdgeKind {
-    /// The method is called: exit → first block.
-    Entry = 0,
-    /// Into the next block.
-    Fall = 1,
-    /// A branch or jump taken.
-    Taken = 2,
-    /// A case of a switch.
-    Case = 3,
-    /// A return: block → exit.
-    Return = 4,
-    /// A handler begins: exit → block. What was thrown is a departure of the throwing block.
-    Handler = 5,
-    /// The call of another constructor of this object threw: block → exit.
-    SuperThrow = 6,
-    /// `jsr` or `ret`.
-    Subroutine = 7,
+/// The number of a kind in a profile file.
+pub fn kind_number(kind: EdgeKind) -> u8 {
+    match kind {
+        EdgeKind::Entry => 0,
+        EdgeKind::Fall => 1,
+        EdgeKind::Taken => 2,
+        EdgeKind::Case => 3,
+        EdgeKind::Return => 4,
+        EdgeKind::Handler => 5,
+        EdgeKind::SuperThrow => 6,
+        EdgeKind::Subroutine => 7,
+    }
 }
 
-impl EdgeKind {
-    /// The kind of a number in a file.
-    pub fn from_number(number: u8) -> Option<EdgeKind> {
-        use EdgeKind::*;
-        [Entry, Fall, Taken, Case, Return, Handler, SuperThrow, Subroutine].get(number as usize).copied()
-    }
+/// The kind of a number in a profile file.
+pub fn kind_from_number(number: u8) -> Option<EdgeKind> {
+    use EdgeKind::{Case, Entry, Fall, Handler, Return, Subroutine, SuperThrow, Taken};
+    [Entry, Fall, Taken, Case, Return, Handler, SuperThrow, Subroutine].into_iter().find(|&kind| kind_number(kind) == number)
 }
 
 /// What is wrong with a flow.

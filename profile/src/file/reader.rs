@@ -4,7 +4,7 @@ use super::ReadError;
 use super::columns::ColumnReader;
 use super::header::{Counts, ENTRY, FORMAT, Header, VERSION};
 use crate::cache::CacheSpec;
-use crate::flow::{Block, Edge, EdgeKind, Flow};
+use crate::flow::{Block, Edge, Flow, kind_from_number};
 use crate::model::{
     Class, Counters, Departure, DepartureKind, Method, Misses, Native, NativeSite, Nodes, Profile, Thread, level_from_number,
     special,
@@ -243,7 +243,7 @@ fn read_flows<R: Read + Seek>(
     let mut block_rows = start.into_iter().zip(end).map(|(s, e)| Block { start: s.into(), end: e.into() });
     let mut edge_rows = from.into_iter().zip(to).zip(kind.into_iter().zip(counter)).map(|((from, to), (kind, counter))| {
         let counter = (counter != u16::MAX).then_some(counter);
-        EdgeKind::from_number(kind).map(|kind| Edge { from: from.into(), to: to.into(), kind, counter })
+        kind_from_number(kind).map(|kind| Edge { from: from.into(), to: to.into(), kind, counter })
     });
     let mut flows = Vec::with_capacity(methods);
     for (m, counters) in counters.into_iter().enumerate() {

@@ -3,6 +3,7 @@
 use super::columns::{ColumnWriter, FAST};
 use super::header::{ENTRY, Header};
 use super::{WriteError, beyond_standard_streams};
+use crate::flow::kind_number;
 use crate::model::{Profile, level_number};
 use rustc_hash::FxHashMap;
 use std::fs::{self, File, OpenOptions};
@@ -187,7 +188,7 @@ pub fn write_to<W: Write + Seek>(out: W, profile: &Profile) -> io::Result<W> {
     let edges = || p.methods.iter().flat_map(|m| &m.flow.edges);
     w.column("edges/from.u16", edges().map(|e| e.from as u16))?;
     w.column("edges/to.u16", edges().map(|e| e.to as u16))?;
-    w.column("edges/kind.u8", edges().map(|e| e.kind as u8))?;
+    w.column("edges/kind.u8", edges().map(|e| kind_number(e.kind)))?;
     w.column("edges/counter.u16", edges().map(|e| e.counter.unwrap_or(u16::MAX)))?;
 
     w.column("natives/class.u32", native_class.into_iter())?;

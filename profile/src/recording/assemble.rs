@@ -5,7 +5,7 @@ use super::log::{Log, NOT_SELECTED};
 use super::resolve::Hierarchy;
 use crate::code::text;
 use crate::file::{self, WriteError};
-use crate::flow::{Block, Edge, EdgeKind, Flow};
+use crate::flow::{Block, Edge, Flow};
 use crate::leb128;
 use crate::measure::ByNode;
 use crate::model::{Class, Counters, Departure, DepartureKind, Gap, Method, Nodes, Profile, RunFacts, Taken, special};
@@ -435,25 +435,10 @@ fn damaged(class: &str) -> String {
 
 /// The flow of a method as the weaver planned it.
 pub(super) fn flow(planner: &mut Planner, class: &ClassFile<'_>, index: u16) -> Option<Flow> {
-    use cprof_instrument::EdgeKind as Planned;
     if !planner.outline(class, class.methods.get(index as usize)?).ok()? {
         return None;
     }
-    let edge = |e: &cprof_instrument::Edge| Edge {
-        from: e.from,
-        to: e.to,
-        kind: match e.kind {
-            Planned::Entry => EdgeKind::Entry,
-            Planned::Fall => EdgeKind::Fall,
-            Planned::Taken => EdgeKind::Taken,
-            Planned::Case => EdgeKind::Case,
-            Planned::Return => EdgeKind::Return,
-            Planned::Handler => EdgeKind::Handler,
-            Planned::SuperThrow => EdgeKind::SuperThrow,
-            Planned::Subroutine => EdgeKind::Subroutine,
-        },
-        counter: e.counter,
-    };
+    let edge = |e: &cprof_instrument::Edge| Edge { from: e.from, to: e.to, kind: e.kind, counter: e.counter };
     Some(Flow {
         blocks: planner.graph.blocks.iter().map(|b| Block { start: b.start, end: b.end }).collect(),
         edges: planner.edges.iter().map(edge).collect(),
