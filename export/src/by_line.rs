@@ -56,22 +56,17 @@ impl ByLine {
         let (begin, end) = (symbol.map(|symbol| (symbol, Rc::from(""), 0)), symbol.map(|symbol| (symbol + 1, Rc::from(""), 0)));
         let of_symbol: Vec<_> = begin.zip(end).map(|(begin, end)| self.costs.range(begin..end)).into_iter().flatten().collect();
         let is_elsewhere = |of: &Rc<str>| **of != *file;
+        let positions: Vec<_> = metrics.iter().map(|metric| self.metrics.iter().position(|name| *name == metric.name)).collect();
         let (elsewhere, here): (Vec<_>, Vec<_>) = of_symbol.into_iter().partition(|((_, of, _), _)| is_elsewhere(of));
         for ((_, of, number), costs) in here.into_iter().chain(elsewhere) {
             let of = Some(of).filter(|of| is_elsewhere(of)).cloned();
-            let costs = metrics.iter().map(|m| self.metrics.iter().position(|name| *name == m.name).map_or(0, |at| costs[at]));
-            lines.push(Line { file: of, number: (*number).into(), costs: costs.collect() });
+            let costs = positions.iter().map(|at| at.map_or(0, |at| costs[at])).collect();
+            lines.push(Line { file: of, number: (*number).into(), costs });
         }
         for (metric, &own) in own.iter().enumerate() {
-            let sum = lines[1..].iter().fold(0u64, |sum, line| sum.saturating_add(line.costs[metric]));
-            lines[0].costs[metric] = own.saturating_sub(sum);
-            let mut excess = sum.saturating_sub(own);
-            while excess > 0 {
-                let Some(dearest) = lines[1..].iter_mut().max_by_key(|line| line.costs[metric]) else { break };
-                let off = excess.min(dearest.costs[metric]);
-                dearest.costs[metric] -= off;
-                excess -= off;
-            }
+            let sum: u128 = lines[1..].iter().map(|line| u128::from(line.costs[metric])).sum();
+            lines[0].costs[metric] = u128::from(own).saturating_sub(sum) as u64;
+            take_off(&mut lines[1..], metric, sum.saturating_sub(own.into()));
         }
         // The first line may be one of those.
         if let Some(at) = lines[1..].iter().position(|line| line.file.is_none() && line.number == first) {
@@ -79,6 +74,16 @@ impl ByLine {
             lines[0].costs.iter_mut().zip(same.costs).for_each(|(sum, cost)| *sum += cost);
         }
         lines
+    }
+}
+
+/// Takes what is too much of a metric off the dearest lines.
+fn take_off(lines: &mut [Line], metric: usize, mut excess: u128) {
+    while excess > 0 {
+        let Some(dearest) = lines.iter_mut().max_by_key(|line| line.costs[metric]) else { return };
+        let off = excess.min(dearest.costs[metric].into());
+        dearest.costs[metric] -= off as u64;
+        excess -= off;
     }
 }
 
@@ -127,6 +132,10 @@ mod tests {
         assert_eq!(of([2, 39, 9]), [line("", 7, [2, 0, 5]), line("", 9, [0, 39, 4])]);
         assert_eq!(of([2, 0, 3]), [line("", 7, [2, 0, 0]), line("", 9, [0, 0, 3])]);
         assert_eq!(of([2, 0, 0]), [line("", 7, [2, 0, 0]), line("", 9, [0, 0, 0])]);
+        let mut by_line = some();
+        by_line.add(3, "A.java", 0, [(7, u64::MAX), (9, u64::MAX)].into_iter());
+        let of = lines(&by_line, Some(3), 8, [0, 40, 7]);
+        assert_eq!(of, [line("", 8, [0, 0, 0]), line("", 7, [0, 0, 7]), line("", 9, [0, 40, 0])]);
     }
 
     #[test]

@@ -99,6 +99,34 @@ fn callgrind_costs_what_a_report_says() {
     });
 }
 
+/// Wherever the lines are, the file's among them.
+#[test]
+fn callgrind_costs_the_same_with_lines() {
+    hostile().test(|source, _, _| {
+        let written = |by_line: &ByLine| {
+            let mut bytes = Vec::new();
+            callgrind::write(source, by_line, &mut bytes).unwrap();
+            String::from_utf8(bytes).unwrap()
+        };
+        let mut by_line = ByLine::new(vec!["cycles[a \"b\",4k/16]".to_owned(), "bytecodes".to_owned()]);
+        for symbol in 0..13 {
+            for (file, line) in [("com/acme/S0.java", 11), ("com/acme/S1.java", 12), ("other; file=\n.java", 13)] {
+                by_line.add(symbol, file, 1, [(line, 3), (line + u16::from(symbol % 2 == 0), 1)].into_iter());
+                by_line.add(symbol, file, 0, [(line, 100)].into_iter());
+            }
+        }
+        let (without, with) = (written(&ByLine::default()), written(&by_line));
+        assert_eq!(read(&with), read(&without));
+        // The costs of calls behind them are in the method's own file.
+        let other = with.split("\nfi=").skip(1).collect::<Vec<_>>();
+        assert!(other.len() > 10 && other.iter().any(|lines| lines.contains(") other; file=\\u000a.java\n13 0 0 ")), "{with}");
+        for lines in other {
+            let before_calls = lines.split_once("\ncfi=").map_or(lines, |(before, _)| before);
+            assert!(before_calls.contains("\nfe=(") || !lines.contains("\ncfi="), "{lines}");
+        }
+    });
+}
+
 #[test]
 fn events_have_names_without_punctuation() {
     hostile().test(|source, _, _| {
