@@ -55,7 +55,8 @@ fn worth(view: &View, more: [&str; 2], out: &mut dyn Write, style: Style) -> io:
         let exact = if run.lost_calls == 0 { "; calls, exits and bytecodes are exact in total" } else { "" };
         writeln!(
             out,
-            "contexts beyond the limit were folded{exact}; numbers with callees may be too low. More with max-nodes= or max-memory="
+            "contexts beyond the limit were folded{exact}; numbers with callees may be too low. More with max-nodes= or max-memory=, or \
+             where /dev/shm or the container has more memory"
         )?;
     }
     if run.bounded {
