@@ -5,7 +5,7 @@
 //! Misses on entry stand at the invoke, misses on return at the return. What cannot be placed is answered apart, so that the sum
 //! stays that of the report.
 
-use crate::method::build::Counted;
+use crate::method::build::{Counted, Instructed};
 use crate::method::{Elsewhere, Why};
 use cprof_profile::cycles::ledger::{Charge, Reason};
 use cprof_profile::cycles::{EvaluateError, Options, evaluate_into};
@@ -34,14 +34,15 @@ struct Of {
     natives: FxHashMap<(u32, u32), (u64, i64)>,
 }
 
-/// The charges of all chosen contexts, by method.
+/// The charges of all chosen contexts, by method, and within it by group.
 pub struct Charges<'a> {
     profile: &'a Profile,
     estimator: &'a dyn CycleEstimator,
     /// Invokes are charged where they were executed, as callers are not all known.
     by_execution: bool,
     not_told: NotTold,
-    methods: FxHashMap<u32, Of>,
+    /// By method and group.
+    groups: FxHashMap<(u32, u32), Of>,
 }
 
 impl<'a> Charges<'a> {
@@ -58,23 +59,40 @@ impl<'a> Charges<'a> {
         options: &Options,
         nodes: &[bool],
     ) -> Result<Charges<'a>, EvaluateError> {
-        let mut methods: FxHashMap<u32, Of> = FxHashMap::default();
+        Charges::by_group(profile, measures, natives, estimator, options, nodes, |_| 0)
+    }
+
+    /// As [`Charges::collect`], apart by the `group` of each node.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn by_group(
+        profile: &'a Profile,
+        measures: &Measures,
+        natives: &[NativeCalls],
+        estimator: &'a dyn CycleEstimator,
+        options: &Options,
+        nodes: &[bool],
+        group: impl Fn(u32) -> u32,
+    ) -> Result<Charges<'a>, EvaluateError> {
+        let mut groups: FxHashMap<(u32, u32), Of> = FxHashMap::default();
         let mut keep = |charge: Charge<'_>| {
             if nodes.get(charge.node as usize) == Some(&true) && charge.cycles != 0 {
-                methods.entry(profile.nodes.method[charge.node as usize]).or_default().enter(&charge);
+                let key = (profile.nodes.method[charge.node as usize], group(charge.node));
+                groups.entry(key).or_default().enter(&charge);
             }
         };
         evaluate_into(profile, measures, natives, estimator, options, &mut keep)?;
         let by_execution = profile.run.bounded || profile.run.folded;
-        Ok(Charges { profile, estimator, by_execution, not_told: NotTold::of(profile), methods })
+        Ok(Charges { profile, estimator, by_execution, not_told: NotTold::of(profile), groups })
     }
 
-    /// Places what the chosen contexts of a method were charged.
-    pub(crate) fn place(&self, method: u32, counted: &Counted<'_>) -> Result<Placed, TargetError> {
+    /// Places what a group of the chosen contexts of a method was charged.
+    pub(crate) fn place(&self, method: u32, group: u32, counted: &Counted<'_, '_>) -> Result<Placed, TargetError> {
         let nothing = Of::default();
-        let of = self.methods.get(&method).unwrap_or(&nothing);
-        let mut placing = Placing { counted, cycles: vec![0; counted.instructions.len()], elsewhere: BTreeMap::new() };
-        let prices = self.prices(counted)?;
+        let of = self.groups.get(&(method, group)).unwrap_or(&nothing);
+        let mut placing = Placing { counted, cycles: vec![0; counted.code.instructions.len()], elsewhere: BTreeMap::new() };
+        let prices = self.prices(counted.code)?;
         placing.code(&prices);
         if of.exceptions_left_out {
             placing.exceptions(&prices);
@@ -89,7 +107,7 @@ impl<'a> Charges<'a> {
         }
         for (&(native, site), &(calls, cycles)) in &of.natives {
             let of_call = |s: &&NativeSite| s.native == native && self.not_told.is_told(s);
-            let opcode = |bci| counted.row_at(bci).map(|row| counted.instructions[row].opcode);
+            let opcode = |bci| counted.code.row_at(bci).map(|row| counted.code.instructions[row].opcode);
             let kind = |bci| opcode(bci).and_then(InvokeKind::of_opcode).unwrap_or(InvokeKind::Vm);
             let sites = self.profile.native_sites_at(method, site).iter().filter(of_call);
             let sites: Vec<_> = sites.map(|s| (s.bci, kind(s.bci))).collect();
@@ -99,7 +117,7 @@ impl<'a> Charges<'a> {
     }
 
     /// What each bytecode costs by itself, once: its cycles, and whether they are an invoke's.
-    fn prices(&self, counted: &Counted<'_>) -> Result<Vec<Price>, TargetError> {
+    fn prices(&self, code: &Instructed<'_>) -> Result<Vec<Price>, TargetError> {
         let price = |i: &cprof_instrument::classfile::instructions::Instruction<'_>| {
             Ok(match InvokeKind::of_opcode(i.opcode) {
                 Some(kind) if self.by_execution => Price::Call(self.estimator.invoke(kind, None)?),
@@ -108,7 +126,7 @@ impl<'a> Charges<'a> {
                 None => Price::Bytecode(self.estimator.bytecode(i)?.cycles),
             })
         };
-        counted.instructions.iter().map(price).collect()
+        code.instructions.iter().map(price).collect()
     }
 }
 
@@ -149,7 +167,7 @@ enum Price {
 
 /// The cycles of a method on their way to the rows.
 struct Placing<'a, 'p> {
-    counted: &'a Counted<'p>,
+    counted: &'a Counted<'a, 'p>,
     cycles: Vec<i64>,
     elsewhere: BTreeMap<Why, i64>,
 }
@@ -170,7 +188,7 @@ impl Placing<'_, '_> {
             let cycles = match price {
                 Price::Bytecode(price) | Price::Call(price) => executions.wrapping_mul(*price as i64),
                 Price::Return(price) => {
-                    self.counted.leaving(self.counted.blocks[row], EdgeKind::Return).wrapping_mul(*price as i64)
+                    self.counted.leaving(self.counted.code.blocks[row], EdgeKind::Return).wrapping_mul(*price as i64)
                 }
             };
             self.add(row, cycles);
@@ -180,7 +198,8 @@ impl Placing<'_, '_> {
     /// Takes back what threw. Where a method was counted by blocks, that is known of blocks only that always end so.
     fn exceptions(&mut self, prices: &[Price]) {
         for d in self.counted.counts.departed.iter().filter(|d| d.kind != DepartureKind::Active) {
-            let Some(row) = self.counted.method.thrower(d.bci).and_then(|bci| self.counted.row_at(bci)) else { continue };
+            let code = self.counted.code;
+            let Some(row) = code.method.thrower(d.bci).and_then(|bci| code.row_at(bci)) else { continue };
             if let Price::Bytecode(price) = prices[row] {
                 self.add(row, d.count.wrapping_mul(price as i64).wrapping_neg());
             }
@@ -188,7 +207,7 @@ impl Placing<'_, '_> {
     }
 
     fn returns(&mut self, of: &Of) {
-        let executed = |row: &usize| self.counted.instructions[*row].is_return() && self.counted.executions[*row] > 0;
+        let executed = |row: &usize| self.counted.code.instructions[*row].is_return() && self.counted.executions[*row] > 0;
         let returns: Vec<usize> = (0..self.cycles.len()).filter(executed).collect();
         match returns[..] {
             [only] => self.add(only, of.return_misses),
@@ -198,7 +217,7 @@ impl Placing<'_, '_> {
 
     /// The rows of those sites that were executed, with their executions; of the only one, in any case.
     fn executed(&self, sites: &[(u32, InvokeKind)]) -> Vec<(usize, i64)> {
-        let rows = sites.iter().filter_map(|&(bci, _)| self.counted.row_at(bci));
+        let rows = sites.iter().filter_map(|&(bci, _)| self.counted.code.row_at(bci));
         let counts = rows.map(|row| (row, self.counted.executions[row]));
         counts.filter(|&(_, executions)| executions > 0 || sites.len() == 1).collect()
     }

@@ -71,7 +71,7 @@ pub struct Costs {
 }
 
 /// Hands each method that is wanted (by index in [`Profile::methods`]) with the costs of each of its source lines to `each`, class by
-/// class; line 0 is that of bytecodes without one. As the rows of an [`Annotation`], they are no more than the method's own but where
+/// class, and within it each `group` of its nodes; line 0 is that of bytecodes without one. As the rows of an [`Annotation`], they are no more than the method's own but where
 /// counts contradict each other, and less of cycles where some belong to no single bytecode.
 ///
 /// # Errors
@@ -79,17 +79,18 @@ pub struct Costs {
 pub fn costs(
     choice: &Choice<'_>,
     wanted: impl Fn(u32) -> bool,
-    mut each: impl FnMut(u32, BTreeMap<u16, Costs>),
+    group: impl Fn(u32) -> u32,
+    mut each: impl FnMut(u32, u32, BTreeMap<u16, Costs>),
 ) -> Result<(), EvaluateError> {
-    for_each_counted(choice, wanted, |method, _, _, counted| {
-        let placed = choice.charges.map(|charges| charges.place(method, counted)).transpose()?;
+    for_each_counted(choice, wanted, group, |method, group, _, _, counted| {
+        let placed = choice.charges.map(|charges| charges.place(method, group, counted)).transpose()?;
         let mut lines: BTreeMap<u16, Costs> = BTreeMap::new();
-        for (at, instruction) in counted.instructions.iter().enumerate() {
-            let line = lines.entry(counted.lines.line(instruction.bci).unwrap_or(0)).or_default();
+        for (at, instruction) in counted.code.instructions.iter().enumerate() {
+            let line = lines.entry(counted.code.lines.line(instruction.bci).unwrap_or(0)).or_default();
             line.bytecodes = line.bytecodes.saturating_add(shown(counted.executions[at]));
             line.cycles = line.cycles.saturating_add(placed.as_ref().map_or(0, |placed| placed.cycles[at]));
         }
-        each(method, lines);
+        each(method, group, lines);
         Ok(())
     })
 }

@@ -4,14 +4,14 @@ use cprof_profile::metrics::Metric;
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
-/// What the source lines of methods cost, for formats that have lines: in those metrics that arise on lines, bytecodes and cycles.
-/// What a method costs beyond the sum over its lines stands on none.
+/// What the source lines of methods cost, or those of single contexts, for formats that have lines: in those metrics that arise on
+/// lines, bytecodes and cycles. What costs more than the sum over its lines has that on none.
 #[derive(Debug, Default)]
 pub struct ByLine {
     /// Names of the metrics.
     metrics: Vec<String>,
     files: HashSet<Rc<str>>,
-    /// By symbol, file and line, beside the metrics.
+    /// By symbol (or context), file and line, beside the metrics.
     costs: BTreeMap<(u32, Rc<str>, u16), Vec<u64>>,
 }
 
@@ -32,9 +32,9 @@ impl ByLine {
         ByLine { metrics, ..ByLine::default() }
     }
 
-    /// Adds to the cost of lines of a method, given by its symbol, in one of the metrics. `file`: the path of its source
-    /// ([`source_path`](crate::source_path)); versions of a method may be from several.
-    pub fn add(&mut self, symbol: u32, file: &str, metric: usize, lines: impl Iterator<Item = (u16, u64)>) {
+    /// Adds to the cost of lines of a method, given by its symbol (or of a context), in one of the metrics. `file`: the path of its
+    /// source ([`source_path`](crate::source_path)); versions of a method may be from several.
+    pub fn add(&mut self, of: u32, file: &str, metric: usize, lines: impl Iterator<Item = (u16, u64)>) {
         let file = self.files.get(file).cloned().unwrap_or_else(|| {
             let file: Rc<str> = file.into();
             self.files.insert(Rc::clone(&file));
@@ -42,22 +42,26 @@ impl ByLine {
         });
         // Line 0 is none.
         for (line, amount) in lines.filter(|&(line, amount)| line > 0 && amount > 0) {
-            let costs = self.costs.entry((symbol, Rc::clone(&file), line)).or_insert_with(|| vec![0; self.metrics.len()]);
+            let costs = self.costs.entry((of, Rc::clone(&file), line)).or_insert_with(|| vec![0; self.metrics.len()]);
             costs[metric] = costs[metric].saturating_add(amount);
         }
     }
 
-    /// What a method, which costs `own` in the `metrics` of a sheet, costs on its lines, those of its own file first, which is
-    /// `place`'s, as is the line where what stands on none is. Where counts contradict each other, lines may cost more than the
+    pub(crate) fn is_empty(&self) -> bool {
+        self.costs.is_empty()
+    }
+
+    /// What a method (or context), which costs `own` in the `metrics` of a sheet, costs on its lines, those of its own file first,
+    /// which is `place`'s, as is the line where what stands on none is. Where counts contradict each other, lines may cost more than the
     /// method: what is too much is taken off the dearest.
-    pub(crate) fn of(&self, symbol: Option<u32>, place: (&str, u32), metrics: &[Metric], own: &[u64]) -> Vec<Line> {
+    pub(crate) fn of(&self, what: Option<u32>, place: (&str, u32), metrics: &[Metric], own: &[u64]) -> Vec<Line> {
         let (file, first) = place;
         let mut lines = vec![Line { file: None, number: first, costs: own.to_vec() }];
-        let (begin, end) = (symbol.map(|symbol| (symbol, Rc::from(""), 0)), symbol.map(|symbol| (symbol + 1, Rc::from(""), 0)));
-        let of_symbol: Vec<_> = begin.zip(end).map(|(begin, end)| self.costs.range(begin..end)).into_iter().flatten().collect();
+        let (begin, end) = (what.map(|what| (what, Rc::from(""), 0)), what.map(|what| (what + 1, Rc::from(""), 0)));
+        let all: Vec<_> = begin.zip(end).map(|(begin, end)| self.costs.range(begin..end)).into_iter().flatten().collect();
         let is_elsewhere = |of: &Rc<str>| **of != *file;
         let positions: Vec<_> = metrics.iter().map(|metric| self.metrics.iter().position(|name| *name == metric.name)).collect();
-        let (elsewhere, here): (Vec<_>, Vec<_>) = of_symbol.into_iter().partition(|((_, of, _), _)| is_elsewhere(of));
+        let (elsewhere, here): (Vec<_>, Vec<_>) = all.into_iter().partition(|((_, of, _), _)| is_elsewhere(of));
         for ((_, of, number), costs) in here.into_iter().chain(elsewhere) {
             let of = Some(of).filter(|of| is_elsewhere(of)).cloned();
             let costs = positions.iter().map(|at| at.map_or(0, |at| costs[at])).collect();

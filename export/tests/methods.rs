@@ -203,7 +203,7 @@ fn the_same_counts_give_the_same_file() {
         file("csv", &|out| csv::write_contexts(&source, out));
         file("json", &|out| json::write_contexts(&source, out));
         file("speedscope", &|out| speedscope::write(&source, out));
-        file("pprof", &|out| pprof::write(&source, out));
+        file("pprof", &|out| pprof::write(&source, &ByLine::default(), out));
         file("collapsed", &|out| collapsed::write(&source, &metrics[0], out));
         file("chrome", &|out| chrome::write(&source, &metrics[0], out));
         files

@@ -37,11 +37,36 @@ fn unescaped(text: &str) -> String {
     String::from_utf16(&units).unwrap()
 }
 
+/// Lines are samples of their own, and the context's together.
 #[test]
 fn pprof_has_every_context() {
+    pprof_has_every_context_with(&ByLine::default());
+    let mut by_line = ByLine::new(vec!["bytecodes".to_owned(), "cycles[a \"b\",4k/16]".to_owned()]);
+    for context in 0..100 {
+        for file in ["com/acme/S0.java", "com/acme/S1.java", "elsewhere.java"] {
+            by_line.add(context, file, 0, [(10, 1), (12, 3)].into_iter());
+            by_line.add(context, file, 1, [(12, u64::from(context))].into_iter());
+        }
+    }
+    let lines = pprof_has_every_context_with(&by_line);
+    // Of a method that is in one of the files, and the costs of the others beside.
+    let main = |file: &str, line| {
+        ("com.acme.Main.main():void".to_owned(), file.to_owned(), 20 * i64::from(file == "com/acme/S1.java"), line)
+    };
+    for place in [main("com/acme/S1.java", 20), main("com/acme/S1.java", 12), main("elsewhere.java", 10)] {
+        assert!(lines.contains(&place), "{place:?}");
+    }
+}
+
+/// Function, file, its first line, line.
+type Place = (String, String, i64, i64);
+
+/// Answers the places of all samples.
+fn pprof_has_every_context_with(by_line: &ByLine) -> Vec<Place> {
+    let mut all = Vec::new();
     let test = |source: &Source, metrics: &[Metric], expected: &Stacks| {
         let mut bytes = Vec::new();
-        GzDecoder::new(&written(|out| pprof::write(source, out))[..]).read_to_end(&mut bytes).unwrap();
+        GzDecoder::new(&written(|out| pprof::write(source, by_line, out))[..]).read_to_end(&mut bytes).unwrap();
         let profile = pprof::proto::Profile::decode(&bytes[..]).unwrap();
         let text = |at: i64| profile.string_table[at as usize].clone();
         assert_eq!(text(0), "");
@@ -72,8 +97,10 @@ fn pprof_has_every_context() {
         has("com.acme.Main.main():void", "com/acme/S1.java", 20, 20);
         has("com.acme.Main.main(java.lang.String[]):void", "com/acme/S0.java", 10, 11);
         has("java.lang.Thread.yield():void [native]", "", 0, 0);
+        all = lines;
     };
     hostile().test(test);
+    all
 }
 
 #[test]
@@ -282,7 +309,7 @@ fn deep_stacks_are_written_in_the_others() {
         let text = written(|out| collapsed::write(source, &metrics[2], out));
         assert_eq!(text.iter().filter(|&&b| b == b'\n').count(), depth as usize);
         let mut bytes = Vec::new();
-        GzDecoder::new(&written(|out| pprof::write(source, out))[..]).read_to_end(&mut bytes).unwrap();
+        GzDecoder::new(&written(|out| pprof::write(source, &ByLine::default(), out))[..]).read_to_end(&mut bytes).unwrap();
         let profile = pprof::proto::Profile::decode(&bytes[..]).unwrap();
         assert_eq!(profile.sample.len(), depth as usize);
         assert_eq!(profile.sample.last().unwrap().location_id.len(), depth as usize);
@@ -302,7 +329,7 @@ fn nothing_counted_is_a_file_with_nothing() {
         assert_eq!(file["traceEvents"].as_array().unwrap().len(), 1);
         assert_eq!(written(|out| csv::write_contexts(source, out)).iter().filter(|&&b| b == b'\n').count(), 1);
         let mut bytes = Vec::new();
-        GzDecoder::new(&written(|out| pprof::write(source, out))[..]).read_to_end(&mut bytes).unwrap();
+        GzDecoder::new(&written(|out| pprof::write(source, &ByLine::default(), out))[..]).read_to_end(&mut bytes).unwrap();
         assert!(pprof::proto::Profile::decode(&bytes[..]).unwrap().sample.is_empty());
     });
 }

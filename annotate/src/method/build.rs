@@ -10,48 +10,64 @@ use cprof_profile::code::{CodeError, LineTable};
 use cprof_profile::cycles::EvaluateError;
 use cprof_profile::flow::EdgeKind;
 use cprof_profile::model::Level;
+use cprof_profile::recover::Recovery;
 use cprof_profile::source_map::SourceMap;
 
-/// A method's instructions with what was counted; beside the rows.
-pub(crate) struct Counted<'p> {
+/// A method's instructions, with their blocks and lines.
+pub(crate) struct Instructed<'p> {
     pub(crate) method: &'p cprof_profile::model::Method,
-    pub(crate) counts: Counts,
     pub(crate) instructions: Vec<Instruction<'p>>,
     /// The block of each instruction.
     pub(crate) blocks: Vec<usize>,
-    /// Executions of each, below 0 where counts contradict each other.
-    pub(crate) executions: Vec<i64>,
     pub(crate) lines: LineTable,
+    recovery: Recovery,
+    /// The class's name, for errors.
+    class: String,
 }
 
-impl<'p> Counted<'p> {
+/// And with what was counted; beside the rows.
+pub(crate) struct Counted<'c, 'p> {
+    pub(crate) code: &'c Instructed<'p>,
+    pub(crate) counts: Counts,
+    /// Executions of each instruction, below 0 where counts contradict each other.
+    pub(crate) executions: Vec<i64>,
+}
+
+impl<'p> Instructed<'p> {
     /// `method` in the profile is `parsed` in its class.
     pub(super) fn new(
         method: &'p cprof_profile::model::Method,
         class: &ClassFile<'p>,
         parsed: &Method<'p>,
         map: &SourceMap,
-        totals: &Totals,
-    ) -> Result<Counted<'p>, CodeError> {
-        let name = class.name_str();
-        let fail = |reason: String| CodeError { class: name.clone().into_owned(), reason };
+    ) -> Result<Instructed<'p>, CodeError> {
+        let name = class.name_str().into_owned();
+        let fail = |reason: String| CodeError { class: name.clone(), reason };
         let code = class.code(parsed).map_err(|e| fail(e.to_string()))?;
         let Some(code) = code else { return Err(fail(format!("{} has no code", method.name))) };
-        let counts = Counts::new(method, totals, &name)?;
+        let recovery = Recovery::new(&method.flow).map_err(|e| fail(format!("flow of {}: {e}", method.name)))?;
         let instructions: Vec<Instruction<'p>> =
             Instructions::new(code.bytes, code.at).collect::<Result<_, _>>().map_err(|e| fail(e.to_string()))?;
-        let (mut blocks, mut executions) = (Vec::new(), Vec::new());
-        for i in &instructions {
-            let block = method.flow.block_at(i.bci).ok_or_else(|| fail(format!("{} has no block at {}", method.name, i.bci)))?;
-            blocks.push(block);
-            executions.push(counts.executions(block, method.flow.blocks[block].start, i.bci));
-        }
-        Ok(Counted { method, counts, instructions, blocks, executions, lines: LineTable::read(class, &code, map) })
+        let block = |i: &Instruction<'_>| {
+            method.flow.block_at(i.bci).ok_or_else(|| fail(format!("{} has no block at {}", method.name, i.bci)))
+        };
+        let blocks = instructions.iter().map(block).collect::<Result<_, _>>()?;
+        Ok(Instructed { method, instructions, blocks, lines: LineTable::read(class, &code, map), recovery, class: name })
     }
 
     /// The row at a bytecode index.
     pub(crate) fn row_at(&self, bci: u32) -> Option<usize> {
         self.instructions.binary_search_by_key(&bci, |i| i.bci).ok()
+    }
+}
+
+impl<'c, 'p> Counted<'c, 'p> {
+    pub(super) fn new(code: &'c Instructed<'p>, totals: &Totals) -> Result<Counted<'c, 'p>, CodeError> {
+        let counts = Counts::new(code.method, &code.recovery, totals, &code.class)?;
+        let start = |block: usize| code.method.flow.blocks[block].start;
+        let executions = code.instructions.iter().zip(&code.blocks);
+        let executions = executions.map(|(i, &block)| counts.executions(block, start(block), i.bci)).collect();
+        Ok(Counted { code, counts, executions })
     }
 
     /// How often edges of a kind out of a block were followed.
@@ -60,7 +76,7 @@ impl<'p> Counted<'p> {
     }
 
     fn edges(&self, fits: impl Fn(&cprof_profile::flow::Edge) -> bool) -> i64 {
-        let edges = self.method.flow.edges.iter().zip(&self.counts.edges);
+        let edges = self.code.method.flow.edges.iter().zip(&self.counts.edges);
         edges.filter(|(e, _)| fits(e)).fold(0i64, |sum, (_, count)| sum.wrapping_add(*count))
     }
 }
@@ -68,26 +84,27 @@ impl<'p> Counted<'p> {
 pub(super) fn annotation<'p>(
     choice: &Choice<'p>,
     m: u32,
+    group: u32,
     class: &ClassFile<'p>,
     totals: &Totals,
-    counted: &Counted<'p>,
+    counted: &Counted<'_, 'p>,
 ) -> Result<Annotation, EvaluateError> {
     let fail = |e: cprof_instrument::Error| CodeError { class: class.name_str().into_owned(), reason: e.to_string() };
-    let mut rows = Vec::with_capacity(counted.instructions.len());
-    for (at, instruction) in counted.instructions.iter().enumerate() {
+    let mut rows = Vec::with_capacity(counted.code.instructions.len());
+    for (at, instruction) in counted.code.instructions.iter().enumerate() {
         let text = disassemble::text(class, instruction).map_err(fail)?;
         rows.push(row(counted, at, instruction, text));
     }
     let mut elsewhere = Vec::new();
     if let Some(charges) = choice.charges {
-        let placed = charges.place(m, counted)?;
+        let placed = charges.place(m, group, counted)?;
         rows.iter_mut().zip(&placed.cycles).for_each(|(row, cycles)| row.cycles = *cycles);
         elsewhere = placed.elsewhere(totals.cycles);
     }
     let executed = rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.executions));
     Ok(Annotation {
         method: m,
-        level: counted.method.level,
+        level: counted.code.method.level,
         calls: totals.calls,
         exceptional_exits: totals.exceptional_exits,
         bytecodes: totals.own,
@@ -99,18 +116,18 @@ pub(super) fn annotation<'p>(
     })
 }
 
-fn row(counted: &Counted<'_>, at: usize, i: &Instruction<'_>, text: disassemble::Text) -> Row {
-    let block = counted.blocks[at];
-    let bounds = counted.method.flow.blocks[block];
-    let is_last = counted.blocks.get(at + 1) != Some(&block);
+fn row(counted: &Counted<'_, '_>, at: usize, i: &Instruction<'_>, text: disassemble::Text) -> Row {
+    let block = counted.code.blocks[at];
+    let bounds = counted.code.method.flow.blocks[block];
+    let is_last = counted.code.blocks.get(at + 1) != Some(&block);
     let mut outcomes = Vec::new();
     if is_last {
-        outcomes = choices(&counted.method.flow, &counted.counts, block, i.is_conditional(), &text);
+        outcomes = choices(&counted.code.method.flow, &counted.counts, block, i.is_conditional(), &text);
     }
     let super_throws = if is_last { counted.leaving(block, EdgeKind::SuperThrow) } else { 0 };
     // Counted by blocks, what left the block is shown where it begins.
-    let next = counted.instructions.get(at + 1).map_or(bounds.end, |next| next.bci).min(bounds.end);
-    let (start, end) = match counted.method.level {
+    let next = counted.code.instructions.get(at + 1).map_or(bounds.end, |next| next.bci).min(bounds.end);
+    let (start, end) = match counted.code.method.level {
         Level::Precise => (i.bci, next),
         Level::Block if i.bci == bounds.start => (bounds.start, bounds.end),
         Level::Block => (0, 0),
@@ -120,7 +137,7 @@ fn row(counted: &Counted<'_>, at: usize, i: &Instruction<'_>, text: disassemble:
         bci: i.bci,
         opcode: i.opcode,
         text,
-        line: counted.lines.line(i.bci),
+        line: counted.code.lines.line(i.bci),
         block: block as u32,
         executions: shown(counted.executions[at]),
         cycles: 0,
@@ -128,10 +145,10 @@ fn row(counted: &Counted<'_>, at: usize, i: &Instruction<'_>, text: disassemble:
     }
 }
 
-fn blocks(counted: &Counted<'_>, rows: &[Row]) -> Vec<Block> {
-    let mut blocks = Vec::with_capacity(counted.method.flow.blocks.len());
+fn blocks(counted: &Counted<'_, '_>, rows: &[Row]) -> Vec<Block> {
+    let mut blocks = Vec::with_capacity(counted.code.method.flow.blocks.len());
     let mut first = 0;
-    for (b, bounds) in counted.method.flow.blocks.iter().enumerate() {
+    for (b, bounds) in counted.code.method.flow.blocks.iter().enumerate() {
         let of = rows[first..].iter().take_while(|row| row.block as usize == b);
         let (mut count, mut bytecodes, mut cycles) = (0u32, 0u64, 0u64);
         for row in of {

@@ -24,16 +24,20 @@ pub struct Totals {
     departures: BTreeMap<(u32, DepartureKind, bool), i64>,
 }
 
-/// Totals of the methods that are wanted; zeros for those without a chosen context.
-pub fn totals(choice: &Choice<'_>, wanted: impl Fn(u32) -> bool) -> FxHashMap<u32, Totals> {
+/// Totals of the methods that are wanted, by method, and within it by the `group` of each node; zeros, as group 0, for those without
+/// a chosen context.
+pub fn totals(
+    choice: &Choice<'_>,
+    wanted: impl Fn(u32) -> bool,
+    group: impl Fn(u32) -> u32,
+) -> FxHashMap<u32, Vec<(u32, Totals)>> {
     let Choice { profile, measures, nodes, .. } = *choice;
-    let empty = |m: u32| Totals { counters: vec![0; profile.methods[m as usize].flow.counters as usize], ..Totals::default() };
-    let mut totals: FxHashMap<u32, Totals> =
-        (0..profile.methods.len() as u32).filter(|&m| wanted(m)).map(|m| (m, empty(m))).collect();
     let chosen = |node: usize| nodes.get(node) == Some(&true) && profile.nodes.method[node] < special::FIRST;
+    let key = |node: usize| (profile.nodes.method[node], group(node as u32));
+    let mut totals: FxHashMap<(u32, u32), Totals> = FxHashMap::default();
     let mut rows = profile.nodes.rows();
-    for node in (0..profile.nodes.len()).filter(|&node| chosen(node)) {
-        let Some(of) = totals.get_mut(&profile.nodes.method[node]) else { continue };
+    for node in (0..profile.nodes.len()).filter(|&node| chosen(node) && wanted(profile.nodes.method[node])) {
+        let of = totals.entry(key(node)).or_insert_with(|| Totals::zero(&profile.methods[profile.nodes.method[node] as usize]));
         of.calls = of.calls.saturating_add(measures.calls.get(node));
         of.exceptional_exits = of.exceptional_exits.saturating_add(measures.exceptional_exits.get(node));
         of.own = of.own.saturating_add(measures.own.get(node));
@@ -45,12 +49,27 @@ pub fn totals(choice: &Choice<'_>, wanted: impl Fn(u32) -> bool) -> FxHashMap<u3
         }
     }
     for d in profile.departures.iter().filter(|d| chosen(d.node as usize)) {
-        if let Some(of) = totals.get_mut(&profile.nodes.method[d.node as usize]) {
+        if let Some(of) = totals.get_mut(&key(d.node as usize)) {
             let sum = of.departures.entry((d.bci, d.kind, d.count < 0)).or_default();
             *sum = sum.wrapping_add(d.count);
         }
     }
-    totals
+    let mut of_methods: FxHashMap<u32, Vec<(u32, Totals)>> =
+        (0..profile.methods.len() as u32).filter(|&m| wanted(m)).map(|m| (m, Vec::new())).collect();
+    for ((method, group), totals) in totals {
+        of_methods.entry(method).or_default().push((group, totals));
+    }
+    for (method, groups) in of_methods.iter_mut().filter(|(_, groups)| groups.is_empty()) {
+        groups.push((0, Totals::zero(&profile.methods[*method as usize])));
+    }
+    of_methods
+}
+
+impl Totals {
+    /// Of no context of a method.
+    pub fn zero(method: &Method) -> Totals {
+        Totals { counters: vec![0; method.flow.counters as usize], ..Totals::default() }
+    }
 }
 
 /// Departures from a bytecode in all chosen contexts.
@@ -77,14 +96,13 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Recovers the counts of a method; `class` is for errors.
+    /// Recovers the counts of a method, whose flow's `recovery` this is; `class` is for errors.
     ///
     /// # Errors
-    /// The flow is malformed, or a departure stands in none of its blocks.
-    pub fn new(method: &Method, totals: &Totals, class: &str) -> Result<Counts, CodeError> {
+    /// A departure stands in none of its blocks.
+    pub fn new(method: &Method, recovery: &Recovery, totals: &Totals, class: &str) -> Result<Counts, CodeError> {
         let fail = |reason: String| CodeError { class: class.to_owned(), reason };
         let flow = &method.flow;
-        let recovery = Recovery::new(flow).map_err(|e| fail(format!("flow of {}: {e}", method.name)))?;
         let mut left = vec![0i64; flow.blocks.len()];
         let mut departed = Vec::with_capacity(totals.departures.len());
         for (&(bci, kind, _), &count) in &totals.departures {

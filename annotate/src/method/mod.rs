@@ -14,7 +14,7 @@ pub use outcomes::{Outcome, Way};
 
 use crate::charges::Charges;
 use crate::disassemble::Text;
-use build::Counted;
+use build::{Counted, Instructed};
 use counts::Totals;
 use cprof_instrument::classfile::ClassFile;
 use cprof_profile::code::for_each_method;
@@ -148,30 +148,38 @@ pub fn annotate(
     wanted: impl Fn(u32) -> bool,
     mut each: impl FnMut(Annotation),
 ) -> Result<(), EvaluateError> {
-    for_each_counted(choice, wanted, |method, class, totals, counted| {
-        each(build::annotation(choice, method, class, totals, counted)?);
-        Ok(())
-    })
+    for_each_counted(
+        choice,
+        wanted,
+        |_| 0,
+        |method, group, class, totals, counted| {
+            each(build::annotation(choice, method, group, class, totals, counted)?);
+            Ok(())
+        },
+    )
 }
 
-/// Recovers what was counted of each method that is wanted, class by class, for `each`.
+/// Recovers what was counted of each method that is wanted, class by class, and within it of each `group` of its nodes, for `each`.
 pub(crate) fn for_each_counted<'p>(
     choice: &Choice<'p>,
     wanted: impl Fn(u32) -> bool,
-    mut each: impl FnMut(u32, &ClassFile<'p>, &Totals, &Counted<'p>) -> Result<(), EvaluateError>,
+    group: impl Fn(u32) -> u32,
+    mut each: impl FnMut(u32, u32, &ClassFile<'p>, &Totals, &Counted<'_, 'p>) -> Result<(), EvaluateError>,
 ) -> Result<(), EvaluateError> {
-    let totals = counts::totals(choice, wanted);
+    let totals = counts::totals(choice, wanted, group);
     let mut refused = None;
     let mut maps = SourceMaps::default();
     for_each_method(choice.profile, |m, class, method| {
-        let Some(totals) = totals.get(&(m as u32)) else { return Ok(()) };
-        let counted = Counted::new(&choice.profile.methods[m], class, method, maps.of(class), totals)?;
-        match each(m as u32, class, totals, &counted) {
-            Ok(()) => {}
-            Err(EvaluateError::Code(e)) => return Err(e),
-            // Only the closure's own kind of error ends the loop; this one has no class to blame.
-            Err(e) => {
-                refused.get_or_insert(e);
+        let Some(groups) = totals.get(&(m as u32)) else { return Ok(()) };
+        let code = Instructed::new(&choice.profile.methods[m], class, method, maps.of(class))?;
+        for (group, totals) in groups {
+            match each(m as u32, *group, class, totals, &Counted::new(&code, totals)?) {
+                Ok(()) => {}
+                Err(EvaluateError::Code(e)) => return Err(e),
+                // Only the closure's own kind of error ends the loop; this one has no class to blame.
+                Err(e) => {
+                    refused.get_or_insert(e);
+                }
             }
         }
         Ok(())

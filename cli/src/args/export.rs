@@ -8,6 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cprof export app.cprof --format pprof -o app.pb.gz                 then: go tool pprof -http=: app.pb.gz
+  cprof export app.cprof --format pprof --lines --root com.acme.Codec.encode -o app.pb.gz
   cprof export app.cprof --format callgrind -o callgrind.out.app     then: callgrind_annotate --inclusive=yes callgrind.out.app
   cprof export app.cprof --format collapsed -o - | flamegraph.pl > app.svg
   cprof export app.cprof --format speedscope -o app.speedscope.json  then open it on speedscope.app
@@ -29,6 +30,9 @@ pub struct Export {
     /// Only this metric, as bytecodes or calls [default: all; in collapsed and chrome, which have room for one, bytecodes]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
+    /// In pprof a sample per line of a context, so that own costs stand at the lines where they arise; several times as large
+    #[arg(long)]
+    pub lines: bool,
     /// In csv and json a row per method, not per context
     #[arg(long)]
     pub methods: bool,

@@ -10,18 +10,30 @@ use cprof_annotate::lines::{Costs, costs};
 use cprof_annotate::method::Choice;
 use cprof_export::{ByLine, source_path};
 use cprof_profile::cycles::EvaluateError;
+use cprof_profile::metrics::Metric;
 use cprof_profile::names::few;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// So many classes are named in a note.
 const NAMED: usize = 5;
 
-/// Bytecodes, and cycles on the processors, by line, of a view that has nodes, as far as they are `wanted`, by name. Where a class
-/// is damaged there are none, which is noted: what was counted is there all the same.
-pub fn by_line(view: &View, processors: &[OnProcessor], wanted: &[String]) -> Result<ByLine> {
+/// What has lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// Methods, in all contexts of the view.
+    Methods,
+    /// Each context of its tree.
+    Contexts,
+}
+
+/// Bytecodes, and cycles on the processors, by line, of a view that has nodes, as far as they are among the `chosen` metrics. Where a
+/// class is damaged there are none, which is noted: what was counted is there all the same.
+pub fn by_line(view: &View, processors: &[OnProcessor], chosen: &[Metric], of: Of) -> Result<ByLine> {
     let _progress = Progress::start(format!("annotating {}", view.file));
-    let mut lines = Lines { view, by_line: ByLine::new(wanted.to_vec()), known: HashMap::new(), several: BTreeSet::new() };
-    match lines.place(processors, wanted) {
+    let names: Vec<String> = chosen.iter().map(|metric| metric.name.clone()).collect();
+    let by_line = ByLine::new(names.clone());
+    let mut lines = Lines { view, of, by_line, known: HashMap::new(), several: BTreeSet::new() };
+    match lines.place(processors, &names) {
         Ok(()) => lines.tell_versions(),
         Err(EvaluateError::Code(error)) => {
             note(&format!("{}: all own costs stand on methods' first lines: {error}", view.file));
@@ -34,6 +46,7 @@ pub fn by_line(view: &View, processors: &[OnProcessor], wanted: &[String]) -> Re
 
 struct Lines<'v> {
     view: &'v View,
+    of: Of,
     by_line: ByLine,
     /// By symbol and source, the lines of the first method of that name.
     known: HashMap<(u32, String), Vec<u16>>,
@@ -48,15 +61,18 @@ impl Lines<'_> {
         let nodes = self.view.chosen_nodes();
         let ran = self.view.ran(&nodes);
         let mut bytecodes = position("bytecodes");
+        let (of, tree) = (self.of, &self.view.tree);
+        let group = |node: u32| if of == Of::Contexts { tree.of_node[node as usize] } else { 0 };
         let on_processors: Vec<_> = processors.iter().filter_map(|on| Some((on, position(&on.column())?))).collect();
         let mut each = |charges: Option<&Charges<'_>>, cycles: Option<usize>| {
             let choice = Choice { profile, measures, nodes: &nodes, charges };
             // Bytecodes are the same with any of them.
             let bytecodes = bytecodes.take();
-            costs(&choice, |method| ran[method as usize], |method, lines| self.add(method, &lines, bytecodes, cycles))
+            let add = |method, group, lines: BTreeMap<_, _>| self.add(method, group, &lines, bytecodes, cycles);
+            costs(&choice, |method| ran[method as usize], group, add)
         };
         for &(on, metric) in &on_processors {
-            let charges = Charges::collect(profile, measures, natives, &on.model, &on.options, &nodes)?;
+            let charges = Charges::by_group(profile, measures, natives, &on.model, &on.options, &nodes, group)?;
             each(Some(&charges), Some(metric))?;
         }
         if on_processors.is_empty() && position("bytecodes").is_some() {
@@ -65,17 +81,18 @@ impl Lines<'_> {
         Ok(())
     }
 
-    /// The lines of a method.
-    fn add(&mut self, method: u32, lines: &BTreeMap<u16, Costs>, bytecodes: Option<usize>, cycles: Option<usize>) {
+    /// The lines of a method, or of a context of it.
+    fn add(&mut self, method: u32, context: u32, lines: &BTreeMap<u16, Costs>, bytecodes: Option<usize>, cycles: Option<usize>) {
         let View { profile, symbols, .. } = self.view;
         let symbol = symbols.of_method(method);
+        let of = if self.of == Of::Contexts { context } else { symbol };
         let class = &symbols.list[symbol as usize].class;
         let file = source_path(class, &profile.classes[profile.methods[method as usize].class as usize].source_file);
         if let Some(metric) = bytecodes {
-            self.by_line.add(symbol, &file, metric, lines.iter().map(|(line, costs)| (*line, costs.bytecodes)));
+            self.by_line.add(of, &file, metric, lines.iter().map(|(line, costs)| (*line, costs.bytecodes)));
         }
         if let Some(metric) = cycles {
-            self.by_line.add(symbol, &file, metric, lines.iter().map(|(line, costs)| (*line, costs.cycles)));
+            self.by_line.add(of, &file, metric, lines.iter().map(|(line, costs)| (*line, costs.cycles)));
         }
         let numbers: Vec<u16> = lines.keys().copied().collect();
         if *self.known.entry((symbol, file)).or_insert_with(|| numbers.clone()) != numbers {

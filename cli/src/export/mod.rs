@@ -11,6 +11,7 @@ use crate::parquet;
 use crate::progress::Progress;
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow};
+use by_line::{Of, by_line};
 use cprof_compare::metric::find;
 use cprof_export::{ByLine, Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
 use cprof_profile::metrics::{Metric, Sheet};
@@ -20,6 +21,9 @@ use std::path::Path;
 fn refuse_contradictions(args: &Export) -> Result<()> {
     let wrong = |text: &str| Err(Usage(text.to_owned()).into());
     match args.format {
+        _ if args.lines && args.format != Format::Pprof => {
+            return wrong("--lines is for pprof; callgrind has lines without it, and the other formats have none");
+        }
         Format::Csv | Format::Json => {}
         _ if args.methods => return wrong("--methods is for the formats csv and json; the others have stacks"),
         Format::Parquet if args.metric.is_some() => {
@@ -49,9 +53,14 @@ pub fn export(args: &Export) -> Result<()> {
             let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Nodes)?;
             // Metrics have their names without a tree, too.
             let chosen = choose(columns(&view, &view.tree, &processors), args)?;
-            let by_line =
-                by_line::by_line(&view, &processors, &chosen.into_iter().map(|metric| metric.name).collect::<Vec<_>>())?;
+            let by_line = by_line(&view, &processors, &chosen, Of::Methods)?;
             (view.into_tree(true), processors, by_line)
+        }
+        Format::Pprof if args.lines => {
+            let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Both { apart: true })?;
+            let chosen = choose(columns(&view, &view.tree, &processors), args)?;
+            let by_line = by_line(&view, &processors, &chosen, Of::Contexts)?;
+            (view, processors, by_line)
         }
         _ => {
             let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Tree { apart: true })?;
@@ -74,7 +83,7 @@ pub fn export(args: &Export) -> Result<()> {
     let source = Source::new(sheet, &hear).with_context(|| format!("{} cannot be exported", view.file))?;
     let mut out = Output::create(&args.out)?;
     let written = match (args.format, args.methods) {
-        (Format::Pprof, _) => pprof::write(&source, &mut out),
+        (Format::Pprof, _) => pprof::write(&source, &by_line, &mut out),
         (Format::Collapsed, _) => collapsed::write(&source, &chosen[0], &mut out),
         (Format::Callgrind, _) => callgrind::write(&source, &by_line, &mut out),
         (Format::Speedscope, _) => speedscope::write(&source, &mut out),

@@ -33,6 +33,8 @@ fn wrong_options_end_with_2() {
         ("report missing.cprof --tree --top 5", "of a tree choose with --min-share, --max-depth or --filter"),
         ("export missing.cprof --format pprof --methods -o x", "--methods is for the formats csv and json"),
         ("export missing.cprof --format parquet --methods -o x", "--methods is for the formats csv and json"),
+        ("export missing.cprof --format callgrind --lines -o x", "--lines is for pprof"),
+        ("export missing.cprof --format parquet --lines -o x", "--lines is for pprof"),
         ("export missing.cprof --format parquet --metric calls -o x", "--metric is for the other formats"),
         ("export missing.cprof --format parquet -o -", "name a directory with -o"),
         ("export a.cprof --format csv -o a.cprof", "a.cprof is read, and would be written over"),

@@ -3,7 +3,8 @@
 //! - Every metric of the sheet is a sample type, counted in `count`; `bytecodes` is the one shown first.
 //! - Every context in which something was counted is a sample of its own, so stacks are as they were.
 //! - A caller's location has the line of the call where call sites were distinguished, else the method's first line; so has the
-//!   method at the top, whose own bytecodes are on several lines.
+//!   method at the top, whose own bytecodes are on several lines. With costs [by line](ByLine) of contexts, each of these lines
+//!   is a sample of its own.
 //! - A method's name is that of [`crate::names`], its system name as the JVM has it. Samples have the thread's label as the label
 //!   `thread`.
 //!
@@ -13,9 +14,9 @@
 pub mod proto;
 mod stack;
 
-use crate::Source;
 use crate::names;
 use crate::source::Frame;
+use crate::{ByLine, Source};
 use cprof_profile::tree::{Visit, What};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -24,6 +25,7 @@ use prost::encoding::{encode_varint, encoded_len_varint};
 use rustc_hash::FxHashMap;
 use stack::Stack;
 use std::io::{self, Write};
+use std::rc::Rc;
 
 /// How much is encoded before it is compressed: many samples.
 const BUFFER: usize = 1 << 16;
@@ -50,28 +52,31 @@ impl Texts {
     }
 }
 
+/// A line of a method; in a file other than the method's, of which some versions may be from another.
+type Place = (Frame, Option<Rc<str>>, u32);
+
 /// Locations by number, from 1.
 #[derive(Default)]
 struct Locations {
-    list: Vec<(Frame, u32)>,
-    numbers: FxHashMap<(Frame, u32), u64>,
+    list: Vec<Place>,
+    numbers: FxHashMap<Place, u64>,
 }
 
 impl Locations {
-    fn number(&mut self, frame: Frame, line: u32) -> u64 {
-        *self.numbers.entry((frame, line)).or_insert_with(|| {
-            self.list.push((frame, line));
+    fn number(&mut self, frame: Frame, file: Option<Rc<str>>, line: u32) -> u64 {
+        *self.numbers.entry((frame, file, line)).or_insert_with_key(|place| {
+            self.list.push(place.clone());
             self.list.len() as u64
         })
     }
 }
 
-/// Writes all metrics of the sheet.
-pub fn write(source: &Source, out: &mut dyn Write) -> io::Result<()> {
+/// Writes all metrics of the sheet, own costs of contexts `by_line`.
+pub fn write(source: &Source, by_line: &ByLine, out: &mut dyn Write) -> io::Result<()> {
     let mut out = GzEncoder::new(out, Compression::fast());
     let mut texts = Texts::new();
     out.write_all(&head(source, &mut texts).encode_to_vec())?;
-    let locations = samples(source, &mut texts, &mut out)?;
+    let locations = samples(source, by_line, &mut texts, &mut out)?;
     out.write_all(&tail(source, texts, &locations).encode_to_vec())?;
     out.finish()?.flush()
 }
@@ -105,8 +110,8 @@ fn head(source: &Source, texts: &mut Texts) -> proto::Profile {
     }
 }
 
-/// Writes a sample per context.
-fn samples(source: &Source, texts: &mut Texts, out: &mut dyn Write) -> io::Result<Locations> {
+/// Writes a sample per context, or per line of it.
+fn samples(source: &Source, by_line: &ByLine, texts: &mut Texts, out: &mut dyn Write) -> io::Result<Locations> {
     let sheet = &source.sheet;
     let key = texts.number("thread");
     let labels = source.labels().map(|label| proto::Label { key, str: texts.number(label), num: 0 });
@@ -114,7 +119,7 @@ fn samples(source: &Source, texts: &mut Texts, out: &mut dyn Write) -> io::Resul
     let mut locations = Locations::default();
     let (mut stack, mut thread) = (Stack::default(), 0);
     let mut buffer: Vec<u8> = Vec::with_capacity(2 * BUFFER);
-    let mut values: Vec<u8> = Vec::new();
+    let (mut own, mut values): (Vec<u64>, Vec<u8>) = (Vec::new(), Vec::new());
     source.walk(0, 1, |step| {
         let (context, enter) = match step {
             Visit::Enter { context, .. } => (context, true),
@@ -135,18 +140,27 @@ fn samples(source: &Source, texts: &mut Texts, out: &mut dyn Write) -> io::Resul
         if called {
             let frame = source.frame(caller);
             let line = source.places.call_line(sheet.tree, context);
-            stack.push(locations.number(frame, line.unwrap_or_else(|| source.places.first_line(frame))));
+            stack.push(locations.number(frame, None, line.unwrap_or_else(|| source.places.first_line(frame))));
         }
         if sheet.metrics.iter().all(|m| m.own.get(context as usize) == 0) {
             return Ok(());
         }
-        values.clear();
-        for metric in sheet.metrics {
-            encode_varint(metric.own.get(context as usize), &mut values);
-        }
+        own.clear();
+        own.extend(sheet.metrics.iter().map(|m| m.own.get(context as usize)));
         let frame = source.frame(context);
-        let top = locations.number(frame, source.places.first_line(frame));
-        sample(top, &stack, &values, &labels[thread], &mut buffer);
+        let mut write = |file, line, costs: &[u64]| {
+            values.clear();
+            costs.iter().for_each(|&cost| encode_varint(cost, &mut values));
+            sample(locations.number(frame, file, line), &stack, &values, &labels[thread], &mut buffer);
+        };
+        if by_line.is_empty() {
+            write(None, source.places.first_line(frame), &own);
+        } else {
+            let place = source.places.of(frame);
+            let lines = by_line.of(Some(context), (&place.file, place.line), sheet.metrics, &own);
+            let some = lines.into_iter().filter(|line| line.costs.iter().any(|&cost| cost > 0));
+            some.for_each(|line| write(line.file, line.number, &line.costs));
+        }
         if buffer.len() >= BUFFER {
             out.write_all(&buffer)?;
             buffer.clear();
@@ -180,29 +194,38 @@ fn sample(top: u64, callers: &Stack, values: &[u8], label: &[u8], to: &mut Vec<u
 
 /// What samples refer to.
 fn tail(source: &Source, mut texts: Texts, locations: &Locations) -> proto::Profile {
-    let mut functions: FxHashMap<Frame, proto::Function> = FxHashMap::default();
-    for &(frame, _) in &locations.list {
-        functions.entry(frame).or_insert_with(|| {
+    let mut functions: FxHashMap<(Frame, Option<&str>), proto::Function> = FxHashMap::default();
+    let mut elsewhere = source.frames() as u64;
+    for (frame, file, _) in &locations.list {
+        functions.entry((*frame, file.as_deref())).or_insert_with(|| {
+            let frame = *frame;
             let place = source.places.of(frame);
             let name = source.name(frame);
             // Where both names are the same, pprof may take the name for one of C++ and cut it.
             let system = source.symbol(frame).map_or_else(|| name.clone(), names::internal);
             proto::Function {
-                id: u64::from(frame.0) + 1,
+                id: match file {
+                    None => u64::from(frame.0) + 1,
+                    Some(_) => {
+                        elsewhere += 1;
+                        elsewhere
+                    }
+                },
                 name: texts.number(&name),
                 system_name: texts.number(&system),
-                filename: texts.number(&place.file),
-                start_line: i64::from(place.line),
+                filename: texts.number(file.as_deref().unwrap_or(&place.file)),
+                start_line: if file.is_none() { i64::from(place.line) } else { 0 },
             }
         });
     }
-    let mut functions: Vec<proto::Function> = functions.into_values().collect();
-    functions.sort_unstable_by_key(|f| f.id);
-    let location = |(i, &(frame, line)): (usize, &(Frame, u32))| proto::Location {
+    let location = |(i, (frame, file, line)): (usize, &Place)| proto::Location {
         id: i as u64 + 1,
         mapping_id: 1,
-        line: vec![proto::Line { function_id: u64::from(frame.0) + 1, line: i64::from(line) }],
+        line: vec![proto::Line { function_id: functions[&(*frame, file.as_deref())].id, line: i64::from(*line) }],
     };
+    let location = locations.list.iter().enumerate().map(location).collect();
+    let mut functions: Vec<proto::Function> = functions.into_values().collect();
+    functions.sort_unstable_by_key(|f| f.id);
     let mapping = proto::Mapping {
         id: 1,
         filename: texts.number(source.title()),
@@ -212,7 +235,7 @@ fn tail(source: &Source, mut texts: Texts, locations: &Locations) -> proto::Prof
     };
     proto::Profile {
         mapping: vec![mapping],
-        location: locations.list.iter().enumerate().map(location).collect(),
+        location,
         function: functions,
         string_table: texts.list,
         ..proto::Profile::default()

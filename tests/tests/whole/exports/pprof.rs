@@ -1,7 +1,8 @@
 //! `go tool pprof`.
 
 use super::{Costs, JAVAC, Javac, METRICS, OrFailNone, add, total};
-use cprof_tests::{OrFail, build};
+use cprof_tests::{OrFail, build, callgrind};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -10,6 +11,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// A part of javac.
+const PARSING: &str = "com.sun.tools.javac.main.JavaCompiler.parseFiles";
 
 fn go() -> Command {
     let mut go = Command::new("go");
@@ -30,17 +34,43 @@ fn pprof_has_the_totals_of_a_report() {
     let file = javac.export("javac.pb.gz", &["--format", "pprof"]);
     // One session, as it takes seconds to read the file, with memory for fewer collections of it.
     in_pprof(javac, &file);
-    let part = javac.export("part.pb.gz", &["--format", "pprof", "--root", "com.sun.tools.javac.main.JavaCompiler.parseFiles"]);
+    let part = javac.export("part.pb.gz", &["--format", "pprof", "--root", PARSING]);
     let peek = build::must(go().args(["-peek", "JavaCompiler.parse"]).arg(&part));
     assert!(peek.contains("com.sun.tools.javac.main.JavaCompiler.parseFiles("), "{peek}");
     let lines = build::must(go().args(["-top", "-lines", "-nodecount=5"]).arg(&part));
     assert!(lines.lines().any(|l| l.contains(".java:")), "{lines}");
     assert!(build::must(go().args(["-raw"]).arg(&part)).contains("thread:[main]"));
+    with_lines(javac, &part);
     assert!(build::must(go().args(["-traces"]).arg(&part)).contains("bytecodes"));
     let page = flame_graph(&part);
     for text in ["com.sun.tools.javac.main.JavaCompiler.parseFiles", "bytecodes"] {
         assert!(page.contains(text), "{text} is not in pprof's flame graph");
     }
+}
+
+/// Compares a part with the same with costs by line, and that with callgrind's format.
+fn with_lines(javac: &Javac, part: &Path) {
+    let lines = javac.export("lines.pb.gz", &["--format", "pprof", "--lines", "--root", PARSING]);
+    let top = |index: &str, file: &Path, by: &[&str]| {
+        let index = format!("-sample_index={index}");
+        let all = ["-top", "-nodecount=0", "-nodefraction=0", &index];
+        listed(&build::must(go().args(all).args(by).arg(file)))
+    };
+    for (metric, index) in METRICS {
+        assert_eq!(top(index, &lines, &[]), top(index, part, &[]), "{metric} with lines and without");
+    }
+    let mut expected = Costs::new();
+    let exported = callgrind::exported(&javac.profile, &["--root", PARSING]);
+    let bytecodes = exported.events.iter().position(|event| event == "bytecodes").expect("bytecodes among the events");
+    for ((file, method, line), own) in exported.own.iter().filter(|((.., line), _)| *line > 0) {
+        add(&mut expected, &format!("{method} {file}:{line}"), own[bytecodes], 0);
+    }
+    let mut found = top("bytecodes", &lines, &["-lines"]);
+    found.retain(|name, costs| costs.0 > 0 && name.contains(".java:"));
+    expected.retain(|_, costs| costs.0 > 0);
+    let own = |costs: Costs| costs.into_iter().map(|(name, costs)| (name, costs.0)).collect::<BTreeMap<_, _>>();
+    assert!(found.len() > 1000, "only {} lines", found.len());
+    assert_eq!(own(found), own(expected), "lines in pprof, and in callgrind's format");
 }
 
 /// The page with the flame graph that pprof serves to browsers.
