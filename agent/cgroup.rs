@@ -64,9 +64,9 @@ impl Left {
 impl Limits {
     /// This process's, whose heap has at most so many bytes.
     pub fn of(heap: u64) -> Limits {
-        let [names, mounts] =
-            ["cgroup", "mountinfo"].map(|file| fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default());
-        let mut limits = Limits::of_groups(&names, &mounts);
+        // A name among them may be no text.
+        let [names, mounts] = ["cgroup", "mountinfo"].map(|file| fs::read(format!("/proc/self/{file}")).unwrap_or_default());
+        let mut limits = Limits::of_groups(&String::from_utf8_lossy(&names), &String::from_utf8_lossy(&mounts));
         let group = limits.groups.iter().filter_map(limit).min().unwrap_or(u64::MAX);
         limits.contexts = (machine().min(group) / 4).min(group.saturating_sub(heap) / 2).min(addresses(heap)).clamp(LEAST, MOST);
         limits
@@ -146,6 +146,10 @@ mod tests {
         assert_eq!(least("0::/a/b\n"), Some(3000));
         assert_eq!(least("0::/\n"), None);
         assert_eq!(least("5:cpu,memory:/x\n0::/a\n"), Some(2000));
+        // One that cannot be seen: what is mounted is better than nothing.
+        let inside = mounts.replace(&format!("/ {at}/v2"), &format!("/docker/x {at}/v2/a"));
+        let least = Limits::of_groups("0::/elsewhere\n", &inside).groups.iter().filter_map(limit).min();
+        assert_eq!(least, Some(3000));
         // What is left of them, pages that the kernel takes back not counted.
         put("v2/a/memory.current", "2500\n");
         put("v2/a/memory.stat", "anon 900\ninactive_file 300\nactive_file 100\n");

@@ -327,6 +327,8 @@ mod tests {
         assert!(arena.has_room_for_profile(GIVEN / 16).is_ok());
         left(1 << 20);
         assert!(!arena.grow(limit() + abi::CHUNK_ALIGN));
+        let is_remembered = || crate::lock(&arena.ready).refused.is_some();
+        assert!(is_remembered());
         assert!(arena.has_room_for_profile(2 << 20).is_err());
         // Not asked of the group at each call, but in the end.
         left(GIVEN / 16);
@@ -334,6 +336,7 @@ mod tests {
         while !arena.grow(limit() + abi::CHUNK_ALIGN) {
             assert!(begin.elapsed() < Duration::from_secs(60), "refused for ever");
         }
+        assert!(!is_remembered());
         std::fs::remove_dir_all(&root).unwrap();
     }
 }

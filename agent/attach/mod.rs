@@ -81,6 +81,10 @@ pub unsafe fn command(vm: Vm, text: &str) -> bool {
     }
     let attached = Agent::get().filter(|agent| agent.is_attached());
     for notice in attached.as_ref().map_or_else(notices::end, |agent| notices::tell(agent)) {
+        // Without an answer, and a profile to come, nobody would hear of it.
+        if to.is_none() && attached.is_none() {
+            say(&notice);
+        }
         reply.put("notice", notice);
     }
     if let Err(error) = &done {
@@ -127,7 +131,12 @@ unsafe fn run(vm: Vm, command: Command, reply: &mut Reply) -> Result<(), String>
         },
         Command::Snapshot(out) => {
             faults::pass("snapshot");
-            let (summary, still) = agent()?.write_profile(jni, &out);
+            let agent = agent()?;
+            // So that they are in it.
+            for notice in notices::tell(&agent) {
+                reply.put("notice", notice);
+            }
+            let (summary, still) = agent.write_profile(jni, &out);
             reply.put_pause(still);
             let summary = summary?;
             written(reply, &summary.path, summary.bytes);

@@ -4,7 +4,8 @@
 //! - All metrics are events, named without punctuation; an `event:` line has the real name.
 //! - A thread is a function `[label]` without costs of its own, which calls the thread's first methods.
 //! - Own costs stand at the line where they arise; at the first line of the method what arises on none (see [`ByLine`]). Calls stand
-//!   at the line they are made from where call sites were distinguished, else at the first, too. Lines of versions of a method from
+//!   at the line they are made from where call sites were distinguished and all versions of the caller agree, else at the first,
+//!   too. Lines of versions of a method from
 //!   other files are between `fi=` and `fe=`.
 //! - A call of a method that is active already is counted, but its inclusive cost is 0: it is in the outer call's. So the calls
 //!   of a method together cost what the method costs with all it called, in recursion, too.

@@ -55,6 +55,19 @@ fn stop(stat: &str) -> Option<Stop> {
     }
 }
 
+/// Whether a thread, given by its folder in `/proc`, is on its way out, or will be when it gets a processor. One that is gone is.
+fn is_thread_ending(thread: &Path) -> bool {
+    /// In the flags of a task, field 9 of its `stat` (proc_pid_stat(5); linux/sched.h, PF_EXITING).
+    const EXITING: u64 = 4;
+    /// SIGKILL among the signals that wait for it, which has no handler (proc_pid_status(5)).
+    const KILLED: u64 = 1 << 8;
+    let of = |file: &str| read(&thread.join(file).to_string_lossy()).unwrap_or_default();
+    let (stat, status) = (of("stat"), of("status"));
+    let flags = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6)?.parse::<u64>().ok());
+    let waiting = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigPnd:")?.trim(), 16).ok());
+    flags.is_none_or(|flags| flags & EXITING != 0) || waiting.is_none_or(|waiting| waiting & KILLED != 0)
+}
+
 /// What a process does, as a letter (proc_pid_stat(5)).
 fn state(stat: &str) -> Option<&str> {
     stat.rsplit_once(')')?.1.split_whitespace().next()
@@ -110,11 +123,9 @@ impl Process {
     /// Whether it has ended or is about to: on its way it gives back its memory first, then its files, and is there without them for
     /// a moment.
     pub fn is_ending(&self) -> bool {
-        /// In the flags of a task, field 9 of its `stat` (proc_pid_stat(5); linux/sched.h, PF_EXITING).
-        const EXITING: u64 = 4;
-        let stat = read(&format!("/proc/{}/stat", self.pid)).unwrap_or_default();
-        let flags = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6)?.parse::<u64>().ok());
-        !self.is_alive() || flags.is_none_or(|flags| flags & EXITING != 0)
+        // The first thread may have ended by itself.
+        let threads = fs::read_dir(format!("/proc/{}/task", self.pid)).into_iter().flatten().flatten();
+        !self.is_alive() || threads.map(|thread| thread.path()).all(|thread| is_thread_ending(&thread))
     }
 
     /// The file that it was started from; `None` when that cannot be told.

@@ -55,7 +55,7 @@ fn of_group(pid: u32) -> Option<String> {
 /// The first control group that takes no more threads, and how many it has and may have.
 fn full(groups: &str, mounts: &str) -> Option<(PathBuf, u64, u64)> {
     let number = |file: PathBuf| read(file.to_str()?).ok()?.trim().parse::<u64>().ok();
-    control_groups(groups, mounts, "pids").into_iter().find_map(|group| {
+    control_groups(groups, mounts, "pids").into_iter().filter(|group| group.is_its).find_map(|group| {
         let (threads, limit) = (number(group.path.join("pids.current"))?, number(group.path.join("pids.max"))?);
         (threads >= limit).then_some((group.path, threads, limit))
     })

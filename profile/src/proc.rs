@@ -17,6 +17,9 @@ pub struct Group {
     pub path: PathBuf,
     /// 1 or 2: what its files are called depends on it.
     pub version: u8,
+    /// The process is in it. Otherwise that one cannot be seen from here, and this is what is mounted: another of the same
+    /// container's, most likely.
+    pub is_its: bool,
 }
 
 /// The groups that have to do with a controller, as `memory` or `pids`: those that a process's `cgroup` names and those they are
@@ -34,14 +37,19 @@ pub fn control_groups(names: &str, mountinfo: &str, controller: &str) -> Vec<Gro
             2 => mount.kind == "cgroup2",
             _ => mount.kind == "cgroup" && has(controllers) && has(mount.options),
         });
-        for mount in mounted {
-            // In a container its names may be those outside; what begins with `..` cannot be seen here.
-            let Some(below) = Path::new(path).strip_prefix(&mount.root).ok().filter(|below| !below.starts_with("..")) else {
-                continue;
-            };
-            let group = mount.point.join(below);
-            let above = group.ancestors().take_while(|group| group.starts_with(&mount.point));
-            groups.extend(above.map(|path| Group { path: path.to_owned(), version }));
+        let mounted: Vec<Mount<'_>> = mounted.collect();
+        // In a container its names may be those outside; what begins with `..` cannot be seen here.
+        let below = |mount: &Mount<'_>| {
+            let below = Path::new(path).strip_prefix(&mount.root).ok().filter(|below| !below.starts_with(".."))?;
+            Some((mount.point.clone(), mount.point.join(below)))
+        };
+        let seen: Vec<(PathBuf, PathBuf)> = mounted.iter().filter_map(below).collect();
+        for (point, group) in &seen {
+            let above = group.ancestors().take_while(|group| group.starts_with(point));
+            groups.extend(above.map(|path| Group { path: path.to_owned(), version, is_its: true }));
+        }
+        if let (true, Some(mount)) = (seen.is_empty(), mounted.into_iter().next()) {
+            groups.push(Group { path: mount.point, version, is_its: false });
         }
     }
     groups
@@ -100,7 +108,7 @@ mod tests {
 
     fn groups(names: &str, mounts: &str) -> Vec<(String, u8)> {
         let groups = control_groups(names, mounts, "pids").into_iter();
-        groups.map(|group| (group.path.display().to_string(), group.version)).collect()
+        groups.filter(|group| group.is_its).map(|group| (group.path.display().to_string(), group.version)).collect()
     }
 
     #[test]
@@ -118,6 +126,8 @@ mod tests {
             assert_eq!(groups(name, &inside), []);
         }
         assert_eq!(groups("0::/../d\n", MOUNTS), []);
+        let unseen = control_groups("0::/../d\n", MOUNTS, "pids");
+        assert_eq!(unseen, [Group { path: "/sys/unified".into(), version: 2, is_its: false }]);
     }
 
     #[test]

@@ -29,11 +29,13 @@ pub enum Of {
 /// Bytecodes, and cycles on the processors, by line, of a view that has nodes, as far as they are among the `chosen` metrics. Where a
 /// class is damaged there are none, which is noted: what was counted is there all the same.
 pub fn by_line(view: &View, processors: &[OnProcessor], chosen: &[Metric], of: Of) -> Result<ByLine> {
-    let _progress = Progress::start(format!("annotating {}", view.file));
+    let progress = Progress::start(format!("annotating {}", view.file));
     let names: Vec<String> = chosen.iter().map(|metric| metric.name.clone()).collect();
     let by_line = ByLine::new(names.clone());
     let mut lines = Lines { view, of, by_line, known: HashMap::new(), several: BTreeSet::new() };
-    match lines.place(processors, &names) {
+    let placed = lines.place(processors, &names);
+    drop(progress);
+    match placed {
         Ok(()) => lines.tell_versions(),
         Err(EvaluateError::Code(error)) => {
             note(&format!("{}: all own costs stand on methods' first lines: {error}", view.file));
@@ -48,8 +50,8 @@ struct Lines<'v> {
     view: &'v View,
     of: Of,
     by_line: ByLine,
-    /// By symbol and source, the lines of the first method of that name.
-    known: HashMap<(u32, String), Vec<u16>>,
+    /// By symbol, the source and the lines of the first method of that name.
+    known: HashMap<u32, (String, Vec<u16>)>,
     /// Classes of which another version has others.
     several: BTreeSet<String>,
 }
@@ -94,10 +96,11 @@ impl Lines<'_> {
         if let Some(metric) = cycles {
             self.by_line.add(of, &file, metric, lines.iter().map(|(line, costs)| (*line, costs.cycles)));
         }
-        let numbers: Vec<u16> = lines.keys().copied().collect();
-        if *self.known.entry((symbol, file)).or_insert_with(|| numbers.clone()) != numbers {
+        let version = (file, lines.keys().copied().collect());
+        if self.known.get(&symbol).is_some_and(|known| *known != version) {
             self.several.insert(class.clone());
         }
+        self.known.entry(symbol).or_insert(version);
     }
 
     fn tell_versions(&self) {

@@ -235,6 +235,11 @@ fn is_end(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(AttachError::Ended { .. }))
 }
 
+/// Of a process that was there a moment ago, and may still be on its way out: what it leaves may not be left yet.
+fn has_ended(pid: u32) -> anyhow::Error {
+    anyhow!("process {pid} has just ended; cprof list --stale shows what JVMs have left")
+}
+
 fn is_there(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
@@ -244,7 +249,7 @@ impl Target {
         let process = which::process(pid)?;
         let owner = process.user;
         let jvm = Jvm::of(process).map_err(|why| match why {
-            NotJvm::Ended => anyhow!("process {pid} has just ended"),
+            NotJvm::Ended => has_ended(pid),
             NotJvm::Starting => anyhow!("process {pid} is a java without a JVM in it so far; try again when it has started"),
             NotJvm::Other => anyhow!("process {pid} is not a HotSpot JVM; cprof list shows those that run"),
             NotJvm::Unreadable => AttachError::OtherUser { pid, owner }.into(),
@@ -260,7 +265,7 @@ impl Target {
         };
         let agent = agent.to_str().context("the path of libcprof.so is no text that a JVM could be sent")?.to_owned();
         let exchange = Exchange::new(&jvm.process).map_err(|error| match jvm.process.is_ending() {
-            true => AttachError::Ended { pid }.into(),
+            true => has_ended(pid),
             false => anyhow!(error).context(format!("making a directory in the /tmp of JVM {pid}")),
         })?;
         Ok(Target { jvm, agent, exchange, interrupts: interrupts.clone(), patience: STANDING })
