@@ -1,5 +1,8 @@
 //! `cprof export` and its errors, on a synthetic profile whose every count is known.
 
+use cprof_profile::model::Level;
+use cprof_synthetic::Recording;
+use cprof_synthetic::classes::{ClassWriter, op};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -171,5 +174,59 @@ fn what_is_no_profile_makes_no_file() {
         let message = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(1) && message.contains(says), "{message}");
         assert!(!Path::new(&to).exists());
+    }
+}
+
+/// A profile of one method, 2 bytecodes on each of these lines of a source, executed three times.
+fn on_lines(profile: &Profile, name: &str, source: &str, lines: [u16; 2]) {
+    let mut recording = Recording::new();
+    let mut class = ClassWriter::new("a/A", "java/lang/Object");
+    let [first, second] = lines;
+    class.method_with_lines("m", "()V", 9, &[op::NOP, op::NOP, op::NOP, op::RETURN], &[(0, first), (2, second)]);
+    let ids = recording.class(class.finish(), false, Level::Precise);
+    let tree = recording.arena.tree("main", 0, 1);
+    recording.arena.node(tree, tree, ids[0], 0, &[3]);
+    let mut made = recording.profile(&[]);
+    made.classes[0].source_file = source.into();
+    made.run.started_ms = lines.into_iter().map(u64::from).sum();
+    cprof_profile::file::write(&profile.path(name), &made).unwrap();
+}
+
+#[test]
+fn versions_of_a_method_have_lines_of_their_own() {
+    const NOTE: &str = "there are several versions of a.A: costs stand on the lines of each, which no one source has all";
+    let profile = Profile::new();
+    on_lines(&profile, "1.cprof", "A.java", [7, 8]);
+    on_lines(&profile, "2.cprof", "B.java", [8, 9]);
+    on_lines(&profile, "3.cprof", "A.java", [7, 9]);
+    let merged = |names: [&str; 2], options: &[&str]| {
+        let [one, other] = names.map(|name| profile.path(name).to_str().unwrap().to_owned());
+        assert!(cprof(&["merge", &one, &other, "-o", profile.path("it.cprof").to_str().unwrap()]).status.success());
+        let output = profile.run(&[&["--format", "callgrind", "--metric", "bytecodes", "-o", "-"], options].concat());
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(output.stdout), text(output.stderr))
+    };
+    for names in [["1.cprof", "2.cprof"], ["2.cprof", "1.cprof"]] {
+        let (out, notes) = merged(names, &[]);
+        assert!(out.contains("\n7 6\n8 6\nfi=(2) a/B.java\n8 6\n9 6\nfe=(1)\n") && notes.contains(NOTE), "{out}{notes}");
+    }
+    let (out, notes) = merged(["3.cprof", "1.cprof"], &[]);
+    assert!(out.contains("\n7 12\n8 6\n9 6\n") && notes.contains(NOTE), "{out}{notes}");
+    let (out, notes) = merged(["1.cprof", "1.cprof"], &[]);
+    assert!(out.contains("\n7 12\n8 12\n") && !notes.contains("several versions"), "{out}{notes}");
+}
+
+#[test]
+fn a_damaged_class_leaves_what_was_counted() {
+    let profile = Profile::new();
+    let mut damaged = cprof_synthetic::demo().profile(&[]);
+    let method = damaged.methods.iter_mut().find(|method| method.name == "work").unwrap();
+    // The first of its bytecodes is in no block.
+    method.flow.blocks.iter_mut().find(|block| block.end - block.start > 1).unwrap().start += 1;
+    cprof_profile::file::write(&profile.path("it.cprof"), &damaged).unwrap();
+    for format in [&["--format", "callgrind"][..], &["--format", "pprof", "--lines"]] {
+        let output = profile.run(&[format, &["-o", profile.path("out").to_str().unwrap()]].concat());
+        let notes = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && notes.contains("all own costs stand on methods' first lines: "), "{notes}");
     }
 }
