@@ -11,14 +11,15 @@ use cprof_profile::tree::Tree;
 pub(crate) struct Place {
     /// Its [`source_path`].
     pub file: String,
-    /// The line of its first bytecode; 0 when the class does not say.
+    /// The line of its first bytecode that has one; 0 when the class does not say.
     pub line: u32,
 }
 
-/// The path of a class's source, as `com/acme/Main.java`; empty when the class does not say. `source`: its SourceFile attribute.
+/// The path of a class's source, as `com/acme/Main.java`; empty when the class does not say. `source`: its SourceFile attribute, a
+/// name without directories (JVMS §4.7.10); where there are some, as JRuby and Jython have them, it is the path.
 pub fn source_path(class: &str, source: &str) -> String {
     match class.rsplit_once('.') {
-        Some((package, _)) if !source.is_empty() => format!("{}/{source}", package.replace('.', "/")),
+        Some((package, _)) if !source.is_empty() && !source.contains('/') => format!("{}/{source}", package.replace('.', "/")),
         _ => source.to_owned(),
     }
 }
@@ -37,7 +38,7 @@ impl Places {
             let symbol = sheet.symbols.of_method(m as u32) as usize;
             let source = &sheet.profile.classes[method.class as usize].source_file;
             let class = &sheet.symbols.list[symbol].class;
-            let place = Place { file: source_path(class, source), line: calls.lines.line(m, 0).map_or(0, u32::from) };
+            let place = Place { file: source_path(class, source), line: calls.lines.first(m).map_or(0, u32::from) };
             // Of several versions of a class the one that says most, and in whatever order they were recorded the same.
             let key = |place: &Place| (place.file.is_empty(), place.line == 0, place.file.clone(), place.line);
             let known = &mut of[order.position[symbol] as usize];
@@ -61,5 +62,20 @@ impl Places {
     /// The line in its caller that a context was called from, where call sites were distinguished.
     pub(crate) fn call_line(&self, tree: &Tree, context: u32) -> Option<u32> {
         self.calls.line(tree, &tree.context(context)).map(u32::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_with_directories_are_where_they_say() {
+        assert_eq!(source_path("com.acme.Main$1", "Main.java"), "com/acme/Main.java");
+        assert_eq!(source_path("Main", "Main.java"), "Main.java");
+        assert_eq!(source_path("com.acme.Main", ""), "");
+        for path in ["py/t.py", "/home/me/t.rb"] {
+            assert_eq!(source_path("org.python.pycode._pyx0", path), path);
+        }
     }
 }

@@ -104,6 +104,11 @@ impl LineTable {
         let after = self.rows.partition_point(|&(start, _)| u32::from(start) <= bci);
         Some(self.rows[after.checked_sub(1)?].1).filter(|&line| line > 0)
     }
+
+    /// The line of the first bytecode that has one: compilers may check parameters before.
+    pub fn first(&self) -> Option<u16> {
+        self.rows.iter().map(|row| row.1).find(|&line| line > 0)
+    }
 }
 
 /// The source line of every method's bytecodes.
@@ -124,6 +129,11 @@ impl Lines {
             Ok(())
         })?;
         Ok(Lines { tables })
+    }
+
+    /// [`LineTable::first`] of a method.
+    pub fn first(&self, method: usize) -> Option<u16> {
+        self.tables.get(method)?.first()
     }
 
     /// The line of a bytecode of a method, where the compiler recorded one.

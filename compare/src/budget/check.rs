@@ -252,8 +252,12 @@ impl Checked<'_> {
         let mut found: Vec<usize> = (1..tree.len()).filter(|&i| extent.of[i] && outermost(i) && amounts.get(i) > 0).collect();
         found.sort_by_key(|&i| std::cmp::Reverse(amounts.get(i)));
         found.truncate(RESPONSIBLE);
-        let up = |i: usize| (tree.parent(i as u32) as usize, self.name(tree.what(i as u32)));
-        found.into_iter().map(|i| Responsible { path: path(i, up), amount: i128::from(amounts.get(i)), changed: false }).collect()
+        let up = |i: usize| {
+            let context = tree.context(i as u32);
+            Step { caller: context.parent, name: self.name(context.what), site: context.site }
+        };
+        let paths = paths(&found, up).into_iter().zip(&found);
+        paths.map(|(path, &i)| Responsible { path, amount: i128::from(amounts.get(i)), changed: false }).collect()
     }
 
     fn name(&self, what: What) -> String {
@@ -298,19 +302,51 @@ fn changed(
     found.sort_by_key(|&(i, change)| (std::cmp::Reverse(change.unsigned_abs()), i));
     found.truncate(RESPONSIBLE);
     let name = |i: usize| contexts[i].what.name(|m| comparison.readable(m));
-    let up = |i: usize| (contexts[i].parent as usize, name(i));
-    found.into_iter().map(|(i, amount)| Responsible { path: path(i, up), amount, changed: true }).collect()
+    let up = |i: usize| Step { caller: contexts[i].parent, name: name(i), site: contexts[i].site };
+    let which: Vec<usize> = found.iter().map(|&(i, _)| i).collect();
+    let paths = paths(&which, up).into_iter().zip(found);
+    paths.map(|(path, (_, amount))| Responsible { path, amount, changed: true }).collect()
 }
 
-/// The names from the outermost context down to this one.
-fn path(from: usize, up: impl Fn(usize) -> (usize, String)) -> Vec<String> {
-    let mut path = Vec::new();
-    let mut at = from;
-    while at != 0 {
-        let (parent, name) = up(at);
-        path.push(name);
-        at = parent;
+/// A context on the way to the outermost.
+struct Step {
+    caller: u32,
+    name: String,
+    /// Call site in the caller: bci + 1, 0 unknown or merged.
+    site: u32,
+}
+
+/// Of each of these contexts the names from the outermost down to it; where those of two are the same, with the call sites.
+fn paths(contexts: &[usize], up: impl Fn(usize) -> Step) -> Vec<Vec<String>> {
+    let path = |from: usize, sites: bool| {
+        let mut path = Vec::new();
+        let mut at = from;
+        while at != 0 {
+            let Step { caller, name, site } = up(at);
+            path.push(match site.checked_sub(1).filter(|_| sites) {
+                Some(bci) => format!("{name} from bytecode {bci}"),
+                None => name,
+            });
+            at = caller as usize;
+        }
+        path.reverse();
+        path
+    };
+    let plain: Vec<Vec<String>> = contexts.iter().map(|&i| path(i, false)).collect();
+    let is_twice = |one: &Vec<String>| plain.iter().filter(|other| *other == one).count() > 1;
+    contexts.iter().zip(&plain).map(|(&i, one)| if is_twice(one) { path(i, true) } else { one.clone() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contexts_of_one_path_have_their_call_sites() {
+        // main calls a from two places and b from one.
+        let steps = [(0, "", 0), (0, "main", 0), (1, "a", 5), (1, "a", 9), (1, "b", 7)];
+        let up = |i: usize| Step { caller: steps[i].0, name: steps[i].1.to_owned(), site: steps[i].2 };
+        assert_eq!(paths(&[2, 3, 4], up), [["main", "a from bytecode 4"], ["main", "a from bytecode 8"], ["main", "b"]]);
+        assert_eq!(paths(&[3, 4], up), [["main", "a"], ["main", "b"]]);
     }
-    path.reverse();
-    path
 }
