@@ -59,6 +59,9 @@ pub fn export(args: &Export) -> Result<()> {
         Format::Pprof if args.lines => {
             let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Both { apart: true })?;
             let chosen = choose(columns(&view, &view.tree, &processors), args)?;
+            if !chosen.iter().any(|metric| matches!(metric.unit, "bytecodes" | "cycles")) {
+                output::note(&format!("--lines changes nothing: {} arise on no single line", chosen[0].name));
+            }
             let by_line = by_line(&view, &processors, &chosen, Of::Contexts)?;
             (view, processors, by_line)
         }
