@@ -146,6 +146,7 @@ mod tests {
         assert_eq!(least("0::/a/b\n"), Some(3000));
         assert_eq!(least("0::/\n"), None);
         assert_eq!(least("5:cpu,memory:/x\n0::/a\n"), Some(2000));
+        assert_eq!(least("5:cpuset:/x\n"), None);
         // One that cannot be seen: what is mounted is better than nothing.
         let inside = mounts.replace(&format!("/ {at}/v2"), &format!("/docker/x {at}/v2/a"));
         let least = Limits::of_groups("0::/elsewhere\n", &inside).groups.iter().filter_map(limit).min();

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_group_is_found() {
+    fn a_full_group_is_found_wherever_it_is_mounted() {
         let base = std::env::temp_dir().join(format!("cprof-pids-{}", std::process::id()));
         let put = |group: &str, threads: &str, limit: &str| {
             let group = base.join(group);
@@ -127,6 +127,12 @@ mod tests {
         assert_eq!(full("9:cpu,cpuacct:/a\n8:pids:/a/b\n0::/\n", &mounts), found("pids/a", 9, 9), "the group above");
         assert_eq!(full("8:pids:/c\n0::/d\n", &mounts), found("unified/d", 9, 7), "both versions");
         assert_eq!(full("9:cpu,cpuacct:/a\n8:pids:/c\n0::/\n", &mounts), None);
+        // In a container whose groups have their names outside.
+        let inside = mounts.replace(&format!("/ {at}/pids"), &format!("/docker/x {at}/pids"));
+        assert_eq!(full("8:pids:/docker/x/a/b\n", &inside), found("pids/a", 9, 9));
+        assert_eq!(full("8:pids:/elsewhere/a\n", &inside), None);
+        put("pids", "9\n", "9\n");
+        assert_eq!(full("8:pids:/../a\n", &mounts), None, "another's, not the one that is mounted");
         fs::remove_dir_all(&base).unwrap();
     }
 }
