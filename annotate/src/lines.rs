@@ -70,9 +70,10 @@ pub struct Costs {
     pub cycles: u64,
 }
 
-/// Hands each method that is wanted (by index in [`Profile::methods`]) with the costs of each of its source lines to `each`, class by
-/// class, and within it each `group` of its nodes; line 0 is that of bytecodes without one. As the rows of an [`Annotation`], they are no more than the method's own but where
-/// counts contradict each other, and less of cycles where some belong to no single bytecode.
+/// Hands each method that is wanted (by index in [`Profile::methods`]), and within it each `group` of its nodes, with the costs of
+/// each of its source lines to `each`, class by class; line 0 is that of bytecodes without one. As the rows of an [`Annotation`],
+/// they are no more than the method's own but where counts contradict each other, and less of cycles where some belong to no
+/// single bytecode.
 ///
 /// # Errors
 /// As [`annotate`](crate::method::annotate).

@@ -57,11 +57,11 @@ impl ByLine {
     pub(crate) fn of(&self, what: Option<u32>, place: (&str, u32), metrics: &[Metric], own: &[u64]) -> Vec<Line> {
         let (file, first) = place;
         let mut lines = vec![Line { file: None, number: first, costs: own.to_vec() }];
-        let (begin, end) = (what.map(|what| (what, Rc::from(""), 0)), what.map(|what| (what + 1, Rc::from(""), 0)));
-        let all: Vec<_> = begin.zip(end).map(|(begin, end)| self.costs.range(begin..end)).into_iter().flatten().collect();
+        let from = |what: u32| (what, Rc::from(""), 0);
+        let all = what.into_iter().flat_map(|what| self.costs.range(from(what)..from(what + 1)));
         let is_elsewhere = |of: &Rc<str>| **of != *file;
         let positions: Vec<_> = metrics.iter().map(|metric| self.metrics.iter().position(|name| *name == metric.name)).collect();
-        let (elsewhere, here): (Vec<_>, Vec<_>) = all.into_iter().partition(|((_, of, _), _)| is_elsewhere(of));
+        let (elsewhere, here): (Vec<_>, Vec<_>) = all.partition(|((_, of, _), _)| is_elsewhere(of));
         for ((_, of, number), costs) in here.into_iter().chain(elsewhere) {
             let of = Some(of).filter(|of| is_elsewhere(of)).cloned();
             let costs = positions.iter().map(|at| at.map_or(0, |at| costs[at])).collect();

@@ -63,14 +63,14 @@ fn is_thread_ending(thread: &Path) -> bool {
     const KILLED: u64 = 1 << 8;
     let of = |file: &str| read(&thread.join(file).to_string_lossy()).unwrap_or_default();
     let (stat, status) = (of("stat"), of("status"));
-    let flags = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6)?.parse::<u64>().ok());
+    let flags = proc::field(&stat, 9).and_then(|flags| flags.parse::<u64>().ok());
     let waiting = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigPnd:")?.trim(), 16).ok());
     flags.is_none_or(|flags| flags & EXITING != 0) || waiting.is_none_or(|waiting| waiting & KILLED != 0)
 }
 
 /// What a process does, as a letter (proc_pid_stat(5)).
 fn state(stat: &str) -> Option<&str> {
-    stat.rsplit_once(')')?.1.split_whitespace().next()
+    proc::field(stat, 3)
 }
 
 /// The process that a thread is of; a process is its own first thread.

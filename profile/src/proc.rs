@@ -4,10 +4,15 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// When a process began, in clock ticks since the machine's start, from its `stat` (proc_pid_stat(5), field 22).
-pub fn start(stat: &str) -> Option<u64> {
+/// A field of a `stat`, 3 or a later one (proc_pid_stat(5)).
+pub fn field(stat: &str, number: usize) -> Option<&str> {
     // The command's name, in parentheses, may contain anything: fields are counted from its end.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    stat.rsplit_once(')')?.1.split_whitespace().nth(number.checked_sub(3)?)
+}
+
+/// When a process began, in clock ticks since the machine's start, from its `stat`.
+pub fn start(stat: &str) -> Option<u64> {
+    field(stat, 22)?.parse().ok()
 }
 
 /// A control group, where this process sees it (cgroups(7)).
@@ -32,10 +37,13 @@ pub fn control_groups(names: &str, mountinfo: &str, controller: &str) -> Vec<Gro
         // number:controllers:path; version 2 has number 0 and names no controllers.
         let Some((controllers, path)) = name.split_once(':').and_then(|(_, rest)| rest.split_once(':')) else { continue };
         let version = if controllers.is_empty() { 2 } else { 1 };
+        if version == 1 && !has(controllers) {
+            continue;
+        }
         let mounts = mountinfo.lines().filter_map(Mount::parse);
         let mounted = mounts.filter(|mount| match version {
             2 => mount.kind == "cgroup2",
-            _ => mount.kind == "cgroup" && has(controllers) && has(mount.options),
+            _ => mount.kind == "cgroup" && has(mount.options),
         });
         let mounted: Vec<Mount<'_>> = mounted.collect();
         // In a container its names may be those outside; what begins with `..` cannot be seen here.

@@ -11,7 +11,7 @@ use crate::parquet;
 use crate::progress::Progress;
 use crate::usage::Usage;
 use anyhow::{Context, Result, anyhow};
-use by_line::{Of, by_line};
+use by_line::Of;
 use cprof_compare::metric::find;
 use cprof_export::{ByLine, Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
 use cprof_profile::metrics::{Metric, Sheet};
@@ -20,10 +20,10 @@ use std::path::Path;
 /// Refuses what a format has no room for.
 fn refuse_contradictions(args: &Export) -> Result<()> {
     let wrong = |text: &str| Err(Usage(text.to_owned()).into());
+    if args.lines && args.format != Format::Pprof {
+        return wrong("--lines is for pprof; callgrind has lines without it, and the other formats have none");
+    }
     match args.format {
-        _ if args.lines && args.format != Format::Pprof => {
-            return wrong("--lines is for pprof; callgrind has lines without it, and the other formats have none");
-        }
         Format::Csv | Format::Json => {}
         _ if args.methods => return wrong("--methods is for the formats csv and json; the others have stacks"),
         Format::Parquet if args.metric.is_some() => {
@@ -48,31 +48,29 @@ pub fn export(args: &Export) -> Result<()> {
         output::notes(&cautions_of_contexts(&view));
         return parquet::export(view, args.part.named().as_deref(), &args.out, &args.on);
     }
-    let (view, processors, by_line) = match args.format {
+    let (view, processors, mut by_line) = match args.format {
         Format::Callgrind => {
             let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Nodes)?;
             // Metrics have their names without a tree, too.
             let chosen = choose(columns(&view, &view.tree, &processors), args)?;
-            let by_line = by_line(&view, &processors, &chosen, Of::Methods)?;
+            let by_line = by_line::by_line(&view, &processors, &chosen, Of::Methods)?;
             (view.into_tree(true), processors, by_line)
         }
-        Format::Pprof if args.lines => {
-            let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Both { apart: true })?;
-            let chosen = choose(columns(&view, &view.tree, &processors), args)?;
-            if !chosen.iter().any(|metric| matches!(metric.unit, "bytecodes" | "cycles")) {
-                output::note(&format!("--lines changes nothing: {} arise on no single line", chosen[0].name));
-            }
-            let by_line = by_line(&view, &processors, &chosen, Of::Contexts)?;
-            (view, processors, by_line)
-        }
         _ => {
-            let (view, processors) = load(&args.part, &args.on, &args.out, Shape::Tree { apart: true })?;
+            let shape = if args.lines { Shape::Both { apart: true } } else { Shape::Tree { apart: true } };
+            let (view, processors) = load(&args.part, &args.on, &args.out, shape)?;
             (view, processors, ByLine::default())
         }
     };
     view.tell_if_nothing();
     output::notes(&cautions_of_contexts(&view));
     let chosen = choose(columns(&view, &view.tree, &processors), args)?;
+    if args.lines {
+        if !chosen.iter().any(|metric| matches!(metric.unit, "bytecodes" | "cycles")) {
+            output::note(&format!("--lines changes nothing: {} arise on no single line", chosen[0].name));
+        }
+        by_line = by_line::by_line(&view, &processors, &chosen, Of::Contexts)?;
+    }
     if args.metric.is_none() && args.on.are_given() && chosen.iter().all(|metric| metric.unit != "cycles") {
         output::note(&format!("{} is written, for which the format has room; --metric names another number", chosen[0].name));
     }

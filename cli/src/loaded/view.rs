@@ -159,7 +159,7 @@ impl View {
 
     /// The part of what was measured, `processor`'s cycles included if there is one.
     pub fn new(measured: Measured, part: &Part, processor: Option<Evaluated>, shape: Shape) -> Result<View> {
-        let Measured { profile, measures, natives, file } = measured;
+        let Measured { mut profile, mut measures, natives, file } = measured;
         let symbols = Symbols::new(&profile);
         let threads: Vec<bool> = match &part.thread {
             Some(name) => choose_threads(name, &profile, &file)?,
@@ -170,29 +170,14 @@ impl View {
         let _progress = Progress::start(format!("evaluating {file}"));
         let chosen = |t: usize| threads[t];
         let tree = match shape {
+            Shape::Tree { apart } => Tree::in_place(&mut profile, &symbols, &mut measures, &natives, chosen, apart),
             Shape::Both { apart: true } => Tree::by_thread(&profile, &symbols, &measures, &natives, chosen),
             Shape::Both { apart: false } => Tree::new(&profile, &symbols, &measures, &natives, chosen),
-            // In the nodes' place, below.
-            Shape::Nodes | Shape::Tree { .. } => Tree::new(&profile, &symbols, &measures, &natives, |_| false),
+            Shape::Nodes => Tree::new(&profile, &symbols, &measures, &natives, |_| false),
         };
         let tree = below(roots.as_deref(), tree);
-        let nodes = if let Shape::Tree { .. } = shape { Shape::Nodes } else { shape };
-        let mut view = View {
-            profile,
-            measures,
-            natives,
-            symbols,
-            tree,
-            totals: Totals::default(),
-            roots,
-            threads,
-            file,
-            processor,
-            shape: nodes,
-        };
-        if let Shape::Tree { apart } = shape {
-            view = view.into_tree(apart);
-        }
+        let mut view =
+            View { profile, measures, natives, symbols, tree, totals: Totals::default(), roots, threads, file, processor, shape };
         view.totals = if shape == Shape::Nodes { view.sums() } else { totals(&view.tree, &view.symbols) };
         Ok(view)
     }
