@@ -253,8 +253,8 @@ impl Flags {
         })
     }
 
-    /// The address of a flag's value; it is marked as set on the command line.
-    fn value(&self, wanted: &str) -> Option<*mut u8> {
+    /// The address of a flag's value, for who sets it: it is marked as set on the command line.
+    fn claim(&self, wanted: &str) -> Option<*mut u8> {
         let (value, origin) = self.find_flag(wanted)?;
         // SAFETY: as in find_flag.
         unsafe { *origin = *origin & !ORIGIN_MASK | COMMAND_LINE };
@@ -303,7 +303,7 @@ impl Flags {
     }
 
     fn set_bool(&self, name: &str, value: bool) -> bool {
-        let Some(at) = self.value(name) else { return false };
+        let Some(at) = self.claim(name) else { return false };
         // SAFETY: SWITCHES and ENDLESS name flags of type bool only, one byte each (globals.hpp).
         unsafe { *at = value.into() };
         true
@@ -331,7 +331,7 @@ impl Flags {
     }
 
     fn add_to_list(&self, name: &str, more: &str) -> bool {
-        let Some(at) = self.value(name) else { return false };
+        let Some(at) = self.claim(name) else { return false };
         // SAFETY: DisableIntrinsic is a ccstrlist: a char pointer, null or a terminated string. The new value is never freed,
         // as it belongs to the VM from here on.
         unsafe {

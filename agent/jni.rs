@@ -32,7 +32,7 @@ struct Frame<'a>(Option<Jni<'a>>);
 
 impl<'a> Frame<'a> {
     fn push(jni: Jni<'a>) -> Frame<'a> {
-        let pushed = call!(jni, v1_2, PushLocalFrame, 65_536) == JNI_OK;
+        let pushed = !jni.faulty("JNI PushLocalFrame") && call!(jni, v1_2, PushLocalFrame, 65_536) == JNI_OK;
         if !pushed {
             // There is no memory: they stay until the thread's native code returns.
             jni.failed();
@@ -131,6 +131,9 @@ impl<'a> Jni<'a> {
 
     /// A reference by which an object can be found as long as it is alive; null when there is no memory.
     pub fn watch(self, object: jobject) -> jobject {
+        if self.faulty("JNI NewWeakGlobalRef") {
+            return std::ptr::null_mut();
+        }
         let reference = call!(self, v1_2, NewWeakGlobalRef, object);
         if reference.is_null() {
             self.failed();

@@ -86,6 +86,14 @@ pub fn since(feature: u32) -> Vec<Jdk> {
     jdks
 }
 
+/// As [`since`], of those before that feature version; `CPROF_WITHOUT=jdk17` says that the machine has no such old one.
+pub fn before(feature: u32) -> Vec<Jdk> {
+    let jdks: Vec<Jdk> = all().into_iter().filter(|jdk| jdk.feature < feature).collect();
+    let none_is_right = is_without("jdk17") || std::env::var_os("CPROF_TEST_JDKS").is_some();
+    assert!(!jdks.is_empty() || none_is_right, "no JDK before {feature}; CPROF_WITHOUT=jdk17 leaves such tests out");
+    jdks
+}
+
 fn named(home: &Path) -> Jdk {
     Jdk::at(home).unwrap_or_else(|lacks| {
         panic!("CPROF_JDKS names {home:?}, which is no JDK: {lacks}. Correct CPROF_JDKS, or unset it to have JDKs looked for")

@@ -12,7 +12,6 @@
 //! - [`guests`]: a program with other agents in it
 //! - [`load`], [`http`], [`servers`]: servers, and clients that keep them busy
 //! - [`faults`]: what goes wrong in the agent when a test says so
-//! - [`http`]: requests to a server
 //! - [`javap`]: bytecode as the JDK itself prints it
 //! - [`live`]: JVMs that are looked at, and ended, from outside
 //! - [`program`]: what a program's head comment says about it
@@ -61,6 +60,16 @@ impl<T, E: std::fmt::Display> OrFail<T> for Result<T, E> {
     #[track_caller]
     fn or_fail(self, doing: impl std::fmt::Display) -> T {
         self.unwrap_or_else(|error| panic!("{doing}: {error}"))
+    }
+}
+
+/// Waits until something is so: a minute, for what takes a moment where nothing is wrong.
+#[track_caller]
+pub fn until(what: impl std::fmt::Display, mut is_so: impl FnMut() -> bool) {
+    let since = std::time::Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < std::time::Duration::from_secs(60), "waiting in vain for {what}");
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
 

@@ -4,6 +4,7 @@ use crate::OrFail;
 use crate::attach::{forget, forget_earlier};
 use crate::build;
 use crate::run::{Bench, Ending};
+use crate::until;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 /// `Workers` in a JVM of its own; killed when dropped.
 pub struct Workers {
@@ -55,21 +55,14 @@ impl Workers {
 
     /// Waits until it has begun to work.
     pub fn started(self) -> Workers {
-        let since = Instant::now();
-        while self.ticks() == 0 {
-            assert!(since.elapsed() < Duration::from_secs(60), "Workers does not start");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        until("Workers to start", || self.ticks() > 0);
         self
     }
 
     /// Waits until it has called `tick` so many times more.
     pub fn go_on(&self, ticks: u64) {
-        let (since, until) = (Instant::now(), self.ticks() + ticks);
-        while self.ticks() < until {
-            assert!(since.elapsed() < Duration::from_secs(60), "Workers does not go on");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let last = self.ticks() + ticks;
+        until("Workers to go on", || self.ticks() >= last);
     }
 
     /// Its process id.

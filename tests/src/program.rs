@@ -170,6 +170,22 @@ pub fn all(jdk: &Jdk) -> Vec<Program> {
     programs
 }
 
+/// Those of [`all`] that have one of these names, of which each must be a program's, on whatever JDK.
+pub fn named(jdk: &Jdk, names: &[&str]) -> Vec<Program> {
+    assert_names(names.iter().copied());
+    all(jdk).into_iter().filter(|p| names.contains(&p.name.as_str())).collect()
+}
+
+/// Fails where a name is no program's: what it is to choose would go untested.
+fn assert_names<'a>(names: impl Iterator<Item = &'a str>) {
+    let mut there = sources(u32::MAX);
+    there.extend(sources_of("libraries").into_iter().map(|path| (path, 17)));
+    let there: Vec<Program> = there.iter().filter_map(|(path, oldest)| Program::read(path, *oldest)).collect();
+    for name in names {
+        assert!(there.iter().any(|p| p.name == name), "no program in tests/programs is named {name}");
+    }
+}
+
 /// The programs that use libraries from Maven Central; `CPROF_TEST_PROGRAMS` chooses.
 pub fn of_libraries() -> Vec<Program> {
     chosen(sources_of("libraries").into_iter().map(|path| (path, 17)).collect())
@@ -178,6 +194,7 @@ pub fn of_libraries() -> Vec<Program> {
 fn chosen(sources: Vec<(PathBuf, u32)>) -> Vec<Program> {
     let mut programs: Vec<Program> = sources.iter().filter_map(|(path, oldest)| Program::read(path, *oldest)).collect();
     if let Ok(chosen) = std::env::var("CPROF_TEST_PROGRAMS") {
+        assert_names(chosen.split(','));
         programs.retain(|p| chosen.split(',').any(|name| name == p.name));
         assert!(!programs.is_empty(), "CPROF_TEST_PROGRAMS={chosen} names none");
     }

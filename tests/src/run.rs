@@ -88,8 +88,16 @@ pub fn benches() -> Vec<Bench> {
 
 /// Those of them whose JDK is of that feature version or later: see [`jdk::since`].
 pub fn benches_since(feature: u32) -> Vec<Bench> {
-    let since = jdk::since(feature);
-    benches().into_iter().filter(|bench| since.iter().any(|jdk| jdk.feature == bench.jdk.feature)).collect()
+    of(&jdk::since(feature))
+}
+
+/// Those of them whose JDK is of an earlier one: see [`jdk::before`].
+pub fn benches_before(feature: u32) -> Vec<Bench> {
+    of(&jdk::before(feature))
+}
+
+fn of(jdks: &[Jdk]) -> Vec<Bench> {
+    benches().into_iter().filter(|bench| jdks.iter().any(|jdk| jdk.feature == bench.jdk.feature)).collect()
 }
 
 /// Runs a test on every JDK found, each on a thread of its own: most have one JVM at a time, which leaves a processor to another.

@@ -1,4 +1,4 @@
-/* As an agent, takes the address at which cprof likes its arena to be (LOW in agent/arena.rs); the JVM does not start if that cannot be. */
+/* As an agent, takes the address at which cprof likes its arena to be (LOW in agent/arena/mod.rs); the JVM does not start if that cannot be. */
 #include <jni.h>
 #include <stdio.h>
 #include <sys/mman.h>

@@ -163,7 +163,7 @@ fn jfr_records_the_same() {
 /// What JFR adds to a method that it times, no agent has seen: where its frames are is not taken for places in woven code.
 #[test]
 fn frames_of_methods_that_jfr_times_are_said_to_be_unknown() {
-    for bench in run::benches().into_iter().filter(|bench| bench.jdk.feature >= 25) {
+    for bench in run::benches_since(25) {
         let directory = build::fresh(&format!("timed-{}", bench.jdk.feature));
         let out = directory.join("timed.cprof");
         let cprof = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
@@ -315,10 +315,10 @@ fn the_arena_may_be_anywhere() {
     run::on_every_jdk(|bench| {
         let occupant = format!("-agentpath:{}", bench.built.native.join("libupcalls.so").display());
         let out = build::directory().join(format!("elsewhere-{}.cprof", bench.jdk.feature));
-        for program in program::all(&bench.jdk).iter().filter(|p| SAME_IN_EACH_RUN.contains(&p.name.as_str())) {
+        for program in program::named(&bench.jdk, SAME_IN_EACH_RUN) {
             for options in ["", ",cache=4k/16", ",sites=on,cache=4k/16+lru:1k/4"] {
                 let contexts = |flags: &[&str]| {
-                    let (_, ending) = bench.cprof(&[program], flags, options, &out);
+                    let (_, ending) = bench.cprof(&[&program], flags, options, &out);
                     assert!(!ending.stderr.contains("cprof"), "{}", ending.stderr);
                     let mut report = Command::new(build::cprof());
                     report.arg("report").arg(&out).args(["--tree", "--format", "json"]);

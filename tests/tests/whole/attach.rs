@@ -50,7 +50,7 @@ fn round(running: &mut Running, out: &Path, expected: &Tree) {
 }
 
 fn equal_to_launched(how: &str, oldest: u32) {
-    for bench in run::benches().into_iter().filter(|bench| bench.jdk.feature >= oldest) {
+    for bench in run::benches_since(oldest) {
         let directory = build::fresh(&format!("attach-{how}-{}", bench.jdk.feature));
         let expected = launched(&bench, &directory, how);
         let mut running = Running::start(java(&bench, None, how), &directory);
@@ -122,7 +122,7 @@ fn what_cannot_be_done_is_said_in_the_reply_alone() {
 /// HotSpot unloads the agent then; what it had defined in the JVM by that time stays.
 #[test]
 fn after_a_failed_attempt_another_succeeds() {
-    for bench in run::benches().into_iter().filter(|bench| bench.jdk.feature < 24) {
+    for bench in run::benches_before(24) {
         let directory = build::fresh(&format!("attach-guarded-{}", bench.jdk.feature));
         let mut java = bench.jdk.command("java");
         java.args(["-Xmx128m", "-Djava.security.manager=allow", "-cp", &bench.built.class_path, "Guarded"]);

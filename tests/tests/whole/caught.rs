@@ -45,11 +45,8 @@ fn check(profile: &std::path::Path) {
 }
 
 fn caught(flags: &[&str], options: &str) {
-    for jdk in jdk::all() {
-        for worker in ["platform", "virtual"] {
-            if worker == "virtual" && jdk.feature < 21 {
-                continue;
-            }
+    for (worker, jdks) in [("platform", jdk::all()), ("virtual", jdk::since(21))] {
+        for jdk in jdks {
             let name = format!("caught-{worker}-{}-{}{options}", jdk.feature, flags.concat());
             let directory = build::fresh(&name.replace(['=', ',', '.', '-'], "-"));
             let snapshots: Vec<_> = (0..SNAPSHOTS).map(|i| directory.join(format!("{i}.cprof"))).collect();

@@ -13,7 +13,7 @@ const PROGRAMS: &[&str] = &["ImplicitExceptions", "Recursion", "Finally", "Rethr
 #[test]
 fn five_runs_are_identical_below_main() {
     run::on_every_jdk(|bench| {
-        for program in program::all(&bench.jdk).iter().filter(|p| PROGRAMS.contains(&p.name.as_str())) {
+        for program in program::named(&bench.jdk, PROGRAMS) {
             let reports: Vec<Report> = (0..RUNS).map(|run| counted(bench, &program.name, run)).collect();
             let first = &compare::certain(&reports[0].tree);
             assert!(first.len() > 1, "{} was not counted", program.name);

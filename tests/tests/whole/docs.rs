@@ -237,7 +237,7 @@ fn the_commands_in_the_documentation_work() {
     for task in TASKS {
         assert!(pages.iter().any(|p| p.ends_with(task)), "docs/{task} is not there");
     }
-    // They clean up what all killed JVMs have left.
+    // What killed JVMs have left is listed for all of them.
     let of_servers = Mutex::new(());
     let jdks: Vec<u32> = run::benches().iter().map(|bench| bench.jdk.feature).collect();
     run::on_every_jdk(|bench| {

@@ -33,9 +33,7 @@ const FOLDED: &[&Mode] = &[
 
 #[test]
 fn bounded_trees_are_those_of_the_oracle_folded() {
-    let chosen =
-        |bench: &run::Bench| program::all(&bench.jdk).into_iter().filter(|p| BOUNDED.contains(&p.name.as_str())).collect();
-    compare::in_modes(&run::benches(), FOLDED, chosen).assert();
+    compare::in_modes(&run::benches(), FOLDED, |bench| program::named(&bench.jdk, BOUNDED)).assert();
 }
 
 #[test]

@@ -25,9 +25,9 @@ fn compile(bench: &Bench, source: &Path, text: &str) {
 #[test]
 fn what_ran_outside_the_roots_stays_outside_when_there_is_no_room() {
     for bench in run::benches() {
-        for program in program::all(&bench.jdk).iter().filter(|p| PROGRAMS.contains(&p.name.as_str())) {
-            let whole = counted(&bench, program, "");
-            let folded = counted(&bench, program, ",max-nodes=1");
+        for program in program::named(&bench.jdk, PROGRAMS) {
+            let whole = counted(&bench, &program, "");
+            let folded = counted(&bench, &program, ",max-nodes=1");
             let name = format!("{} on {}", program.name, bench.jdk.feature);
             assert!(folded.tree.len() < whole.tree.len(), "{name}: {} contexts were not folded", whole.tree.len());
             assert_eq!(folded.tree.total(), whole.tree.total(), "{name}");

@@ -3,14 +3,14 @@
 use cprof_tests::attach::{socket, trigger};
 use cprof_tests::live::{Workers, calls, command, cprof, recording};
 use cprof_tests::run::{Bench, Ending};
-use cprof_tests::{OrFail, build, run, signal};
+use cprof_tests::{OrFail, build, run, signal, until};
 use serde_json::Value;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
@@ -381,11 +381,9 @@ fn stop(pid: u32) {
         let status = fs::read_to_string(task.path().join("status")).unwrap_or_default();
         status.lines().find_map(|line| line.strip_prefix("State:")).is_none_or(|state| state.trim().starts_with('T'))
     };
-    let since = Instant::now();
-    while !fs::read_dir(format!("/proc/{pid}/task")).or_fail("reading its threads").flatten().all(stands) {
-        assert!(since.elapsed() < Duration::from_secs(60), "process {pid} does not stop");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until(format_args!("process {pid} to stop"), || {
+        fs::read_dir(format!("/proc/{pid}/task")).or_fail("reading its threads").flatten().all(stands)
+    });
 }
 
 /// Whether a signal to a process that is stopped is still to come.
@@ -404,11 +402,7 @@ fn a_target_that_ends_while_it_is_attached_to_is_said_to_have_ended() {
         stop(pid);
         let ending = std::thread::scope(|scope| {
             let attaching = scope.spawn(|| cprof(&["attach", &pid.to_string()]));
-            let since = Instant::now();
-            while !is_pending(pid, libc::SIGQUIT) {
-                assert!(since.elapsed() < Duration::from_secs(60), "cprof does not wake it");
-                std::thread::sleep(Duration::from_millis(5));
-            }
+            until("cprof to wake it", || is_pending(pid, libc::SIGQUIT));
             assert!(trigger(pid).exists());
             workers.kill();
             attaching.join().expect("it only starts a command")
@@ -461,9 +455,7 @@ fn a_jvm_that_is_stopped_when_the_time_is_up_is_waited_for() {
         let pid = workers.pid().to_string();
         let mut attach = run::heeding_signals(&command(&["attach", &pid, "--for", "1h", "-o", text(&out)]));
         let attaching = attach.stderr(Stdio::piped()).spawn().or_fail("starting cprof attach");
-        while recording(workers.pid()).is_none() || cprof(&["snapshot", &pid, "-o", "-"]).code != 0 {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until("a recording to be read", || recording(workers.pid()).is_some() && cprof(&["snapshot", &pid, "-o", "-"]).code == 0);
         stop(workers.pid());
         // Its time is up.
         signal(attaching.id(), libc::SIGINT);
@@ -486,9 +478,7 @@ fn the_time_of_one_attach_does_not_end_another() {
         let pid = workers.pid().to_string();
         let mut timing = run::heeding_signals(&command(&["attach", &pid, "--for", "1h", "-o", timed]));
         let timing = timing.stderr(Stdio::piped()).spawn().or_fail("starting cprof attach");
-        while recording(workers.pid()).is_none() {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until("a recording", || recording(workers.pid()).is_some());
         // It waits for its turn where the first has not quite come.
         assert_eq!(cprof(&["detach", &pid, "-o", detached]).code, 0);
         let attached = cprof(&["attach", &pid, "-o", next]);
@@ -548,11 +538,7 @@ fn a_jvm_that_was_stopped_prints_nothing_when_it_goes_on() {
         let trigger = trigger(pid);
         assert!(trigger.exists());
         signal(pid, libc::SIGCONT);
-        let since = Instant::now();
-        while !socket(pid).exists() {
-            assert!(since.elapsed() < Duration::from_secs(60), "it does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until("it to listen", || socket(pid).exists());
         let attached = attach();
         assert_eq!((attached.code, trigger.exists()), (0, false), "{attached:?}");
         // What cannot be written is refused before anything is done.

@@ -81,8 +81,8 @@ fn what_is_native_on_one_jdk_only_costs_the_sum() {
          public static void main(String[] a) { go(100); }\n}\n";
     fs::write(&source, text).or_fail(source.display());
     build::must(benches[0].jdk.command("javac").arg("-d").arg(&folder).arg(&source));
-    let record = |bench: &run::Bench, more: &str| {
-        let out = folder.join(format!("{}.cprof", bench.jdk.feature));
+    let record = |bench: &run::Bench, name: &str, more: &str| {
+        let out = folder.join(format!("{name}-{}.cprof", bench.jdk.feature));
         let options = format!("root=Yields.go,jop,cache=ideal,quiet{more},out={}", out.display());
         let mut java = bench.jdk.command("java");
         java.arg(format!("-agentpath:{}={options}", build::agent().display())).arg("-cp").arg(&folder);
@@ -91,21 +91,28 @@ fn what_is_native_on_one_jdk_only_costs_the_sum() {
     };
     let all = folder.join("all.cprof");
     // With depth=1, or where the Java method is not counted, no context tells that it was called.
-    let orders = ["", ",depth=1", ",include=Yields"].map(|more| {
-        let profiles: Vec<PathBuf> = benches.iter().map(|bench| record(bench, more)).collect();
+    let orders = [("whole", ""), ("bounded", ",depth=1"), ("selected", ",include=Yields")].map(|(name, more)| {
+        let profiles: Vec<PathBuf> = benches.iter().map(|bench| record(bench, name, more)).collect();
         [profiles.clone(), profiles.into_iter().rev().collect()]
     });
     for profiles in orders.concat() {
         build::must(Command::new(build::cprof()).arg("merge").args(&profiles).arg("-o").arg(&all));
-        for options in [&["--target", "bytecodes"][..], &["--target", "jop"], &["--target", "jop", "--no-upcalls"]] {
+        const COUNTS: [&str; 3] = ["calls", "bytecodes", "native_calls"];
+        const CYCLES: [&str; 1] = ["cycles"];
+        const UPCALLS: [&str; 1] = ["upcall_cycles"];
+        for (options, keys) in [
+            (&["--target", "bytecodes"][..], COUNTS.to_vec()),
+            (&["--target", "jop"], [&COUNTS[..], &CYCLES, &UPCALLS].concat()),
+            (&["--target", "jop", "--no-upcalls"], [&COUNTS[..], &CYCLES].concat()),
+        ] {
             let total = |profile: &PathBuf, key: &str| {
                 let mut command = Command::new(build::cprof());
                 let text =
                     build::must(command.arg("report").arg(profile).args(["--format", "json", "--cache", "ideal"]).args(options));
                 let report: Value = serde_json::from_str(&text).or_fail("reading the JSON of cprof report");
-                report["totals"][key].as_u64().unwrap_or(0)
+                report["totals"][key].as_u64().unwrap_or_else(|| panic!("totals have no {key} {options:?}: {}", report["totals"]))
             };
-            for key in ["cycles", "upcall_cycles", "bytecodes", "calls", "native_calls"] {
+            for key in keys {
                 let sum: u64 = profiles.iter().map(|profile| total(profile, key)).sum();
                 assert_eq!(total(&all, key), sum, "{key} {options:?}");
             }

@@ -17,8 +17,7 @@ const FOLLOWED: &[&str] = &["Finally", "Rethrow"];
 #[test]
 fn the_oracle_counts_what_was_counted_by_hand_with_and_without_compilers() {
     run::on_every_jdk(|bench| {
-        let programs = program::all(&bench.jdk);
-        for program in programs.iter().filter(|p| STEADY.contains(&p.name.as_str())) {
+        for program in &program::named(&bench.jdk, STEADY) {
             let [root] = &program.roots[..] else { panic!("{} has several roots", program.name) };
             // The run whose events other tests follow.
             let [tree, _] = Trace::files(bench, &bench.built.class_path, &program.name, root, "");
@@ -42,9 +41,8 @@ fn the_oracle_counts_what_was_counted_by_hand_with_and_without_compilers() {
 #[test]
 fn instructions_counted_together_count_as_each_by_itself() {
     run::on_jdks_in_turn(|bench, is_due| {
-        let programs = program::all(&bench.jdk);
-        let chosen = programs.iter().filter(|p| STEADY.iter().chain(ODD).any(|name| p.name == *name));
-        for (_, program) in chosen.enumerate().filter(|(i, _)| is_due(*i)) {
+        let programs = program::named(&bench.jdk, &[STEADY, ODD].concat());
+        for (_, program) in programs.iter().enumerate().filter(|(i, _)| is_due(*i)) {
             let [together, each] = ["", ",each"].map(|options| certain(&bench.oracle(&[program], &["-Xint"], options)));
             let difference = together.difference("together", &each, "each by itself");
             assert_eq!(difference, None, "{} on {}", program.name, bench.jdk.feature);

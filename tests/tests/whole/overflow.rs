@@ -92,7 +92,7 @@ fn what_leaves_a_virtual_thread_is_counted() {
 #[test]
 fn a_thread_that_is_stopped_leaves_its_tree_whole() {
     // JDK 20 took `Thread.stop` away.
-    for bench in run::benches().into_iter().filter(|bench| bench.jdk.feature < 20) {
+    for bench in run::benches_before(20) {
         for options in ["", ",cache=4k/16"] {
             let out = build::fresh("stops").join("it.cprof");
             let mut java = bench.program(&["-Xint"]);

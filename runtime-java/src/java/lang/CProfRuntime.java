@@ -61,7 +61,8 @@ public final class CProfRuntime {
         return unsafe.getLong(t, node);
     }
 
-    // Not forced inline, as the small methods below are: C2 inlines these where calls are frequent, and C1 need not.
+    // Not forced inline, as the small methods below are: C2 inlines these where calls are frequent, and C1 need not. Those of
+    // roots are written out, as one method for both would be one more frame for the interpreter at each call.
 
     @Hidden public static long enter(long p, int mid) {
         if (!on) return JUNK_NODE;
