@@ -35,6 +35,8 @@ fn is_harmless(fault: &Fault) -> bool {
         "JVMTI Deallocate" => true,
         // It is copied instead.
         "class log mmap" => fault.kind == "error",
+        // References stay a little longer.
+        "JNI PushLocalFrame" => fault.kind == "error",
         _ => false,
     }
 }
