@@ -80,17 +80,19 @@ pub fn all() -> Vec<Jdk> {
 /// Those of [`all`] that are of that feature version or later. Fails when there is none, unless the machine has none, as
 /// `CPROF_WITHOUT=jdk25` says, or others were chosen.
 pub fn since(feature: u32) -> Vec<Jdk> {
-    let jdks: Vec<Jdk> = all().into_iter().filter(|jdk| jdk.feature >= feature).collect();
-    let none_is_right = is_without(&format!("jdk{feature}")) || std::env::var_os("CPROF_TEST_JDKS").is_some();
-    assert!(!jdks.is_empty() || none_is_right, "no JDK {feature} or later; CPROF_WITHOUT=jdk{feature} leaves such tests out");
-    jdks
+    those(|jdk| jdk.feature >= feature, &format!("{feature} or later"), &format!("jdk{feature}"))
 }
 
 /// As [`since`], of those before that feature version; `CPROF_WITHOUT=jdk17` says that the machine has no such old one.
 pub fn before(feature: u32) -> Vec<Jdk> {
-    let jdks: Vec<Jdk> = all().into_iter().filter(|jdk| jdk.feature < feature).collect();
-    let none_is_right = is_without("jdk17") || std::env::var_os("CPROF_TEST_JDKS").is_some();
-    assert!(!jdks.is_empty() || none_is_right, "no JDK before {feature}; CPROF_WITHOUT=jdk17 leaves such tests out");
+    those(|jdk| jdk.feature < feature, &format!("before {feature}"), "jdk17")
+}
+
+/// `what` they are; `lack`: how `CPROF_WITHOUT` says that there are none.
+fn those(are: impl Fn(&Jdk) -> bool, what: &str, lack: &str) -> Vec<Jdk> {
+    let jdks: Vec<Jdk> = all().into_iter().filter(are).collect();
+    let none_is_right = is_without(lack) || std::env::var_os("CPROF_TEST_JDKS").is_some();
+    assert!(!jdks.is_empty() || none_is_right, "no JDK {what}; CPROF_WITHOUT={lack} leaves such tests out");
     jdks
 }
 
