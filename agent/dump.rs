@@ -148,6 +148,10 @@ impl Agent {
         if let Err(error) = faults::io("profile write") {
             return (Err(format!("cannot write {}: {error}", out.display())), Duration::ZERO);
         }
+        if let Err(why) = contained(|| self.classes.list_replaced(jni)) {
+            let warning = format!("whether another agent has replaced the code of classes is not known ({why})");
+            self.log.append(&Entry::Warning(&warning));
+        }
         let written = self.counted(jni, |capture, log| {
             let run = RunFacts {
                 ended_ms: now_ms(),

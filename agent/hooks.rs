@@ -23,6 +23,8 @@ pub fn add_capabilities(jvmti: Jvmti, feature: u32) -> Result<(), String> {
         Capability::NativeMethodBindEvents,
         Capability::TagObjects,
         Capability::ObjectFreeEvents,
+        Capability::GetBytecodes,
+        Capability::GetConstantPool,
     ];
     if feature >= VIRTUAL_THREADS {
         wanted.push(Capability::SupportVirtualThreads);
@@ -66,6 +68,8 @@ pub fn add_capabilities_late(jvmti: Jvmti, feature: u32) -> Result<(), String> {
         Capability::RedefineAnyClass,
         Capability::TagObjects,
         Capability::ObjectFreeEvents,
+        Capability::GetBytecodes,
+        Capability::GetConstantPool,
     ];
     if feature >= VIRTUAL_THREADS {
         wanted.push(Capability::SupportVirtualThreads);

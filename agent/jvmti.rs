@@ -99,12 +99,14 @@ impl fmt::Display for Error {
 #[repr(u32)]
 pub enum Capability {
     TagObjects = 0,
+    GetBytecodes = 3,
     RedefineClasses = 9,
     Suspend = 20,
     RedefineAnyClass = 21,
     AllClassHookEvents = 26,
     NativeMethodBindEvents = 30,
     ObjectFreeEvents = 32,
+    GetConstantPool = 35,
     RetransformClasses = 37,
     RetransformAnyClass = 38,
     EarlyVmStart = 41,
@@ -372,6 +374,31 @@ impl Jvmti {
         let (mut start, mut end): (jlong, jlong) = (-1, -1);
         call!(self, 71, "GetMethodLocation", (MethodId, *mut jlong, *mut jlong), method, &mut start, &mut end).ok()?;
         u64::try_from(end).ok().map(|last| last + 1)
+    }
+
+    /// A method's code, as in a class file whose constant pool is its class's.
+    pub fn bytecodes(self, method: MethodId) -> Result<Vec<u8>, Error> {
+        let mut length: jint = 0;
+        let mut code: *mut u8 = std::ptr::null_mut();
+        call!(self, 75, "GetBytecodes", (MethodId, *mut jint, *mut *mut u8), method, &mut length, &mut code)?;
+        Ok(self.take_array(code, length))
+    }
+
+    /// A class's constant pool, as in a class file: the number of constants first.
+    pub fn constant_pool(self, class: jclass) -> Result<Vec<u8>, Error> {
+        let (mut count, mut length): (jint, jint) = (0, 0);
+        let mut bytes: *mut u8 = std::ptr::null_mut();
+        call!(
+            self,
+            146,
+            "GetConstantPool",
+            (jclass, *mut jint, *mut jint, *mut *mut u8),
+            class,
+            &mut count,
+            &mut length,
+            &mut bytes
+        )?;
+        Ok([&(count as u16).to_be_bytes()[..], &self.take_array(bytes, length)].concat())
     }
 
     /// Gives the environment back, with its events, capabilities and tags.

@@ -12,10 +12,19 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// A class in the log: its entry, and the places in the class file of the methods that were woven, with their ids.
 pub(super) type Entered = (EntryId, Vec<(u16, u32)>);
 
+/// What was made of a class.
+#[derive(Default)]
+pub(super) struct Made {
+    /// The places in the class file of the methods that were woven, and their ids.
+    pub(super) ids: Box<[(u16, u32)]>,
+    /// Bytes of code that all its methods had then; 0: it is not known.
+    pub(super) code_length: u64,
+}
+
 #[derive(Default)]
 pub(super) struct Known {
-    /// By entry: the places in the class file of the methods that were woven, and their ids.
-    pub(super) ids: Vec<Box<[(u16, u32)]>>,
+    /// By entry.
+    pub(super) entries: Vec<Made>,
     /// Woven classes that the VM has not taken, of any loader.
     pub(super) refused: FxHashSet<EntryId>,
     /// Classes that were woven.
@@ -34,7 +43,7 @@ impl Known {
     pub(super) fn name(&mut self, loader: i64, name: &str, entry: EntryId) {
         self.refused.remove(&entry);
         let before = self.by_name.entry(loader).or_default().insert(name.into(), entry);
-        let is_woven = |entry: EntryId| self.ids.get(entry as usize).is_some_and(|ids| !ids.is_empty());
+        let is_woven = |entry: EntryId| self.entries.get(entry as usize).is_some_and(|made| !made.ids.is_empty());
         if before.is_some_and(is_woven) && !is_woven(entry) {
             self.once.entry(loader).or_default().insert(name.into());
         }
@@ -42,7 +51,18 @@ impl Known {
 
     /// The entry of such a class.
     pub(super) fn entered(&self, key: &Key) -> Option<Entered> {
-        self.same.get(key).map(|&entry| (entry, self.ids[entry as usize].to_vec()))
+        self.same.get(key).map(|&entry| (entry, self.entries[entry as usize].ids.to_vec()))
+    }
+
+    /// How many methods of an entry were woven, and [`Made::code_length`].
+    pub(super) fn made(&self, entry: EntryId) -> (usize, u64) {
+        let made = &self.entries[entry as usize];
+        (made.ids.len(), made.code_length)
+    }
+
+    /// Whether the boot loader's class of that name was entered.
+    pub(super) fn is_boot_class(&self, name: &str) -> bool {
+        self.by_name.get(&0).is_some_and(|names| names.contains_key(name))
     }
 
     /// Whether a class of any loader was entered so.
@@ -89,13 +109,13 @@ impl Classes {
     /// How many classes and methods count.
     pub fn covered(&self) -> (usize, usize) {
         let known = lock(&self.known);
-        let woven = known.ids.iter().zip(0..).filter(|(ids, entry)| !ids.is_empty() && !known.refused.contains(entry));
-        woven.fold((0, 0), |(classes, methods), (ids, _)| (classes + 1, methods + ids.len()))
+        let woven = known.entries.iter().zip(0..).filter(|(made, entry)| !made.ids.is_empty() && !known.refused.contains(entry));
+        woven.fold((0, 0), |(classes, methods), (made, _)| (classes + 1, methods + made.ids.len()))
     }
 
     /// Whether a loaded class counts.
     pub fn is_woven(&self, class: jclass) -> bool {
-        self.entry_of(class).is_some_and(|entry| !lock(&self.known).ids[entry as usize].is_empty())
+        self.entry_of(class).is_some_and(|entry| !lock(&self.known).entries[entry as usize].ids.is_empty())
     }
 
     /// Whether a loaded class counts, or may do so: what was entered for it last is not woven, but something before was.
@@ -137,9 +157,14 @@ impl Classes {
 mod tests {
     use super::*;
 
+    fn known(ids: &[&[(u16, u32)]]) -> Known {
+        let entries = ids.iter().map(|&ids| Made { ids: ids.into(), code_length: 0 });
+        Known { entries: entries.collect(), ..Known::default() }
+    }
+
     #[test]
     fn what_was_woven_is_remembered_when_something_without_code_comes_by_its_name() {
-        let mut known = Known { ids: vec![Box::new([(0, 16)]), Box::new([]), Box::new([(0, 17)])], ..Known::default() };
+        let mut known = known(&[&[(0, 16)], &[], &[(0, 17)]]);
         known.name(1, "a/Same", 0);
         known.name(1, "a/Same", 2);
         known.name(1, "a/Empty", 1);
@@ -152,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_counts_for_another_loader_is_not_refused() {
-        let mut known = Known { ids: vec![Box::new([(0, 16)])], ..Known::default() };
+        let mut known = known(&[&[(0, 16)]]);
         known.name(1, "a/Same", 0);
         assert!(known.is_named(0));
         known.unname(1, "a/Same");

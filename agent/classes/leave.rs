@@ -1,6 +1,7 @@
 //! From one attach to the next: hidden classes, and those to which another agent gave woven code, stay woven when the agent
 //! leaves, as nothing can change them back, and are taken over when it comes again.
 
+use super::known::Made;
 use super::{Classes, EntryId, FIRST_CLASS_TAG};
 use crate::attach::leftovers::{Entering, Lasting, Leftover, WovenMethod};
 use crate::jni::Jni;
@@ -64,7 +65,7 @@ impl Classes {
         let methods: Vec<_> = left.methods.iter().map(|m| (m.index, m.id, m.level)).collect();
         let entered = self.keep_ids(&left.methods.iter().map(|m| (m.id, m.entry)).collect::<Vec<_>>());
         let mut known = lock(&self.known);
-        let entry = known.ids.len() as EntryId;
+        let entry = known.entries.len() as EntryId;
         let ids = methods.iter().map(|&(index, id, _)| (index, id)).collect();
         self.log.append(&Entry::Class(ClassEntry {
             name: &left.name,
@@ -74,7 +75,7 @@ impl Classes {
             methods,
             skipped: left.skipped.clone(),
         }));
-        known.ids.push(ids);
+        known.entries.push(Made { ids, code_length: 0 });
         drop(known);
         lock(&self.adopted).insert(entry, left.woven_for.clone());
         if !entered {

@@ -7,6 +7,7 @@ mod known;
 mod leave;
 mod loaders;
 mod prepare;
+mod replaced;
 
 use crate::ahead::Ahead;
 use crate::arena::Arena;
@@ -25,7 +26,7 @@ use cprof_instrument::weave::{self, Woven};
 use cprof_profile::options::Options;
 use jni_sys::{jclass, jobject};
 use kept::{Comes, Kept};
-use known::{Entered, Known};
+use known::{Entered, Known, Made};
 use loaders::{APP_LOADER, Loaders, PLATFORM_LOADER};
 use prepare::{Prepared, changed};
 use rustc_hash::FxHashMap;
@@ -338,6 +339,7 @@ impl Classes {
         let Prepared { key, name, outcome, adds_methods, record } = prepared;
         let woven = outcome.as_ref().ok().and_then(Option::as_ref);
         let ids = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id)).collect();
+        let made = Made { ids, code_length: woven.map_or(0, |w| w.code_length) };
         let id = {
             // Under the lock, so that the number of an entry is its place in the log.
             let mut known = crate::lock(&self.known);
@@ -345,8 +347,8 @@ impl Classes {
                 return Err(before);
             }
             self.log.append_record(&record);
-            let id = known.ids.len() as EntryId;
-            known.ids.push(ids);
+            let id = known.entries.len() as EntryId;
+            known.entries.push(made);
             known.same.insert(key, id);
             id
         };

@@ -52,6 +52,11 @@ pub struct Pool<'a> {
 }
 
 impl<'a> Pool<'a> {
+    /// A pool by itself: `constant_pool_count` and `constant_pool` of a class file (JVMS §4.1).
+    pub fn alone(bytes: &'a [u8]) -> Result<Self, Error> {
+        Self::parse(&mut Cursor::new(bytes, 0))
+    }
+
     pub(crate) fn parse(c: &mut Cursor<'a>) -> Result<Self, Error> {
         let count = c.u2()? as usize;
         let mut offsets = Vec::with_capacity(count);

@@ -32,7 +32,7 @@ use crate::abi;
 use crate::classfile::instructions::{Instruction, Instructions};
 use crate::classfile::opcode::op;
 use crate::classfile::stack_map::StackMapTable;
-use crate::classfile::{ClassFile, Code, Error, Method, tag};
+use crate::classfile::{ClassFile, Code, Error, Method, Pool, tag};
 use crate::flow::{Graph, mark};
 use crate::probes::{Level, Planner};
 
@@ -88,6 +88,8 @@ pub struct Woven {
     pub methods: Vec<WovenMethod>,
     /// The methods with code that do not.
     pub skipped: Vec<Skipped>,
+    /// Bytes of code of all of these.
+    pub code_length: u64,
 }
 
 /// A method that counts itself.
@@ -216,6 +218,7 @@ impl Weaver {
         self.methods.clear();
         let mut woven = Vec::with_capacity(class.methods.len());
         let mut skipped = Vec::new();
+        let mut code_length = 0;
         for method in &class.methods {
             let start = self.methods.len();
             let result = match class.code(method) {
@@ -224,9 +227,13 @@ impl Weaver {
                 Err(error) => Some(Err(error.into())),
             };
             match result {
-                Some(Ok(method)) => woven.push(method),
+                Some(Ok(method)) => {
+                    code_length += self.body.out.len() as u64;
+                    woven.push(method);
+                }
                 failed => {
                     if let Some(Err(reason)) = failed {
+                        code_length += u64::from(method.code_length().unwrap_or(0));
                         skipped.push(Skipped { index: method.index, reason });
                     }
                     self.methods.truncate(start);
@@ -253,7 +260,7 @@ impl Weaver {
         out.extend_from_slice(&u16::try_from(method_count).map_err(|_| full)?.to_be_bytes());
         out.extend_from_slice(&self.methods);
         out.extend_from_slice(&old[class.attributes_at..]);
-        Ok(Some(Woven { bytes: out, methods: woven, skipped }))
+        Ok(Some(Woven { bytes: out, methods: woven, skipped, code_length }))
     }
 
     /// Weaves one method, appending its `method_info` to `self.methods`.
@@ -315,19 +322,26 @@ impl Weaver {
 
 /// Whether a class has this code already: another agent has kept what was woven.
 pub fn is_woven(class: &ClassFile<'_>) -> bool {
-    let calls_runtime = |index| {
-        class.pool.member(index).is_ok_and(|member| match member.class {
+    // Constants alone say nothing: HotSpot keeps those of all code that a class has had
+    // (VM_RedefineClasses::merge_cp_and_rewrite).
+    let codes = || class.methods.iter().filter_map(|method| class.code(method).ok().flatten());
+    (1..class.pool.count() as u16).any(|index| is_of_runtime(&class.pool, index))
+        && codes().any(|code| calls_runtime(&class.pool, code.bytes))
+}
+
+/// Whether code has injected code in it, which begins each method that counts.
+pub fn calls_runtime(pool: &Pool<'_>, code: &[u8]) -> bool {
+    let is_call = |i: Instruction<'_>| i.opcode == op::INVOKESTATIC && is_of_runtime(pool, i.u2());
+    Instructions::new(code, 0).flatten().any(is_call)
+}
+
+/// Whether a constant is a method that only injected code calls.
+fn is_of_runtime(pool: &Pool<'_>, index: u16) -> bool {
+    pool.tag(index) == Ok(tag::METHODREF)
+        && pool.member(index).is_ok_and(|member| match member.class {
             forwarders::CLASS => member.name.starts_with(forwarders::PREFIX.as_bytes()),
             other => other == abi::RUNTIME.as_bytes(),
         })
-    };
-    // Constants alone say nothing: HotSpot keeps those of all code that a class has had
-    // (VM_RedefineClasses::merge_cp_and_rewrite).
-    let is_called = |index| class.pool.tag(index) == Ok(tag::METHODREF) && calls_runtime(index);
-    let is_call = |instruction: Instruction<'_>| instruction.opcode == op::INVOKESTATIC && is_called(instruction.u2());
-    let codes = || class.methods.iter().filter_map(|method| class.code(method).ok().flatten());
-    (1..class.pool.count() as u16).any(is_called)
-        && codes().any(|code| Instructions::new(code.bytes, code.at).flatten().any(is_call))
 }
 
 /// Where the instructions of a method went.

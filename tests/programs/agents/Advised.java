@@ -1,11 +1,14 @@
 // Shows: nothing by itself: a Java agent that has Byte Buddy count calls of Serve.fib, and exceptions of Serve.refuse, by advice within
-// their code. Loaded again with the argument "reset", it gives the classes their code back. See tests/tests/whole/agents.rs.
+// their code. Loaded again with the argument "reset", it gives the classes their code back. With "replace" it has Byte Buddy make another
+// body for Serve.refuse instead. See tests/tests/whole/agents.rs.
 // not-run
 import java.lang.instrument.Instrumentation;
 import net.bytebuddy.agent.builder.AgentBuilder;
 import net.bytebuddy.agent.builder.AgentBuilder.RedefinitionStrategy;
 import net.bytebuddy.agent.builder.ResettableClassFileTransformer;
 import net.bytebuddy.asm.Advice;
+import net.bytebuddy.dynamic.DynamicType.Builder;
+import net.bytebuddy.implementation.FixedValue;
 import net.bytebuddy.matcher.ElementMatchers;
 
 public class Advised {
@@ -52,9 +55,17 @@ public class Advised {
             .with(RedefinitionStrategy.RETRANSFORMATION)
             .with(AgentBuilder.Listener.StreamWriting.toSystemError().withErrorsOnly())
             .type(ElementMatchers.named("Serve"))
-            .transform((builder, type, loader, module, domain) -> builder
-                .visit(Advice.to(Entry.class).on(ElementMatchers.named("fib")))
-                .visit(Advice.to(Exit.class).on(ElementMatchers.named("refuse"))))
+            .transform((builder, type, loader, module, domain) -> "replace".equals(argument) ? replace(builder) : advise(builder))
             .installOn(instrumentation);
+    }
+
+    private static Builder<?> advise(Builder<?> builder) {
+        return builder
+            .visit(Advice.to(Entry.class).on(ElementMatchers.named("fib")))
+            .visit(Advice.to(Exit.class).on(ElementMatchers.named("refuse")));
+    }
+
+    private static Builder<?> replace(Builder<?> builder) {
+        return builder.method(ElementMatchers.named("refuse")).intercept(FixedValue.value(1));
     }
 }

@@ -308,6 +308,79 @@ fn code_that_was_kept_of_an_earlier_recording_goes_where_nothing_is_woven() {
     }
 }
 
+/// Of a class whose woven code is gone.
+const REPLACED: &str = "another agent gave it code of its own, without cprof's";
+
+/// A class that another agent gives the bytes of its file is not counted, and the profile says so.
+#[test]
+fn a_class_whose_code_another_agent_replaces_is_listed() {
+    for bench in run::benches() {
+        let jdk = bench.jdk.feature;
+        let directory = build::fresh(&format!("replaced-{jdk}"));
+        let jar = build::agent_jar(&bench.jdk, "Replaces");
+        let out = directory.join("replaced.cprof");
+        let listed = || {
+            let report = Report::read(&out);
+            let unknown = report.warnings.iter().find(|warning| warning.starts_with("whether another agent"));
+            assert_eq!(unknown, None, "JDK {jdk}");
+            let replaced = report.gaps.into_iter().filter(|(_, why)| why.starts_with(REPLACED));
+            (replaced.map(|(class, _)| class).collect::<Vec<_>>(), report.tree)
+        };
+
+        let cprof = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+        for (replaced, told, calls) in [("Plain", &["Plain"][..], 0), ("Nobody", &[], 30)] {
+            let replaces = format!("-javaagent:{}={replaced}", jar.display());
+            let ending = Ending::from(bench.program(&[&cprof, &replaces, "Plain"]).output().or_fail("starting java"));
+            assert_eq!(ending.code, 7, "JDK {jdk}: {}", ending.stderr);
+            let (classes, tree) = listed();
+            assert_eq!(classes, told, "JDK {jdk}");
+            assert_eq!(tree.of_method("Plain.fails(I)I").calls, calls, "JDK {jdk}");
+        }
+
+        for attached in [false, true] {
+            let java = if attached { bench.program(&["Serve"]) } else { bench.program(&[&cprof, "Serve"]) };
+            let mut running = Running::start(java, &directory);
+            let tell = |running: &mut Running, command: &str| {
+                let answer = running.command(&format!("{command},out={}", out.display()));
+                assert_eq!(answer.get("error"), None, "JDK {jdk}: {answer:?}");
+            };
+            if attached {
+                tell(&mut running, "quiet");
+            }
+            // The class's code is cprof's, then the file's, and cprof's again.
+            for (agent, told, calls) in [("", &[][..], 5), ("Serve", &["Serve"], 5), ("Serve gone", &["Serve"], 10)] {
+                if !agent.is_empty() {
+                    running.java_agent(&jar, agent);
+                }
+                running.ask("5 12");
+                tell(&mut running, "command=snapshot");
+                let (classes, tree) = listed();
+                assert_eq!(classes, told, "JDK {jdk}, attached: {attached}, {agent}");
+                assert_eq!(tree.of_method("Serve.request(I)I").calls, calls, "JDK {jdk}, attached: {attached}, {agent}");
+            }
+            assert_eq!(running.end().1, "", "JDK {jdk}, attached: {attached}");
+        }
+    }
+}
+
+/// Of a class of which it replaces one method, the others go on counting.
+#[test]
+#[ignore = "needs jars from Maven Central; scripts/test runs it where scripts/jars can fetch them"]
+fn a_class_of_which_byte_buddy_replaces_a_method_is_listed() {
+    for guests in Guests::all("replacing") {
+        let (_, jar) = guests.byte_buddy();
+        let steps = [ask("serve 25"), Step::Agent(jar, "replace"), ask("serve 25")];
+        let outcome = guests.run(&[&guests.cprof()], &steps);
+        // Nothing is refused any more.
+        assert_eq!((&*outcome.answers[0], &*outcome.answers[1]), (ANSWER, "10350"));
+        let report = Report::read(&guests.file("end.cprof"));
+        let listed = report.gaps.iter().filter(|(_, why)| why.starts_with(REPLACED)).map(|(class, _)| &**class);
+        assert_eq!(listed.collect::<Vec<_>>(), ["Serve"], "JDK {}", guests.bench.jdk.feature);
+        let calls = |method: &str| report.tree.of_method(method).calls;
+        assert_eq!((calls("Serve.work(I)I"), calls("Serve.refuse(I)I")), (50, 300), "JDK {}", guests.bench.jdk.feature);
+    }
+}
+
 /// Where the arena's best address is taken, it is elsewhere, and contexts and misses are the same.
 #[test]
 fn the_arena_may_be_anywhere() {

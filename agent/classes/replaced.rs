@@ -1,0 +1,74 @@
+//! Woven code that is gone. A Java agent that can retransform is shown woven code, as it comes after cprof; where it gives the
+//! class bytes that it has not made from those, but read from a file for instance, nobody asks cprof again (JVMTI,
+//! RetransformClasses), and the class is not counted. Its code tells, before a profile is written. That takes some microseconds for
+//! each class, so that it is done only where there may be such an agent.
+
+use super::Classes;
+use crate::faults;
+use crate::jni::Jni;
+use crate::jvmti::Error;
+use crate::lock;
+use cprof_instrument::classfile::Pool;
+use cprof_instrument::weave;
+use cprof_profile::names::dotted;
+use cprof_profile::recording::log::Entry;
+use jni_sys::jclass;
+
+/// The class by which all Java agents are asked, in all releases.
+const JAVA_AGENTS: &str = "sun/instrument/InstrumentationImpl";
+
+const REPLACED: &str =
+    "another agent gave it code of its own, without cprof's in it: what runs there is not counted from then on";
+
+impl Classes {
+    /// Lists the classes whose woven code another agent has replaced.
+    pub fn list_replaced(&self, jni: Jni) -> Result<(), String> {
+        faults::pass("replaced");
+        if !lock(&self.known).is_boot_class(JAVA_AGENTS) {
+            return Ok(());
+        }
+        jni.in_frame(|| {
+            let classes = self.jvmti.loaded_classes().map_err(|e| e.to_string())?;
+            classes.into_iter().for_each(|class| self.look_for_woven_code(class));
+            Ok(())
+        })
+    }
+
+    fn look_for_woven_code(&self, class: jclass) {
+        let Some(entry) = self.entry_of(class) else { return };
+        let (woven, code_length) = lock(&self.known).made(entry);
+        // In a running JVM a class may be known as woven a moment before it is, but not when it has begun to run.
+        if woven == 0 || self.sight.is_some() && !self.jvmti.is_initialised(class) {
+            return;
+        }
+        let name = || self.jvmti.class_name(class).unwrap_or_default();
+        match self.counting(class, code_length) {
+            Ok(Some(counting)) if counting < woven => self.not_covered(&name(), REPLACED),
+            Ok(_) => {}
+            Err(why) => {
+                let name = dotted(&name());
+                self.log.append(&Entry::Warning(&format!(
+                    "whether another agent has replaced the code of {name} is not known ({why}): it may be counted in part"
+                )));
+            }
+        }
+    }
+
+    /// How many methods of a class count. `None`: as many as when it was woven, as its code is as long.
+    fn counting(&self, class: jclass, code_length: u64) -> Result<Option<usize>, String> {
+        let said = |error: Error| error.to_string();
+        // An error: it is not prepared yet, and has no code.
+        let Ok(methods) = self.jvmti.class_methods(class) else { return Ok(None) };
+        let with_code = || methods.iter().filter_map(|&method| Some((method, self.jvmti.code_length(method)?)));
+        if with_code().map(|(_, length)| length).sum::<u64>() == code_length {
+            return Ok(None);
+        }
+        let pool = self.jvmti.constant_pool(class).map_err(said)?;
+        let pool = Pool::alone(&pool).map_err(|e| e.to_string())?;
+        let mut counting = 0;
+        for (method, _) in with_code() {
+            counting += usize::from(weave::calls_runtime(&pool, &self.jvmti.bytecodes(method).map_err(said)?));
+        }
+        Ok(Some(counting))
+    }
+}
