@@ -146,19 +146,24 @@ impl<'a> Jni<'a> {
         call!(self, v1_2, DeleteWeakGlobalRef, reference);
     }
 
-    /// The object of such a reference, if it is still alive; if not, the reference is given back.
-    pub fn watched(self, reference: jobject) -> Option<jobject> {
-        let object = self.local(reference);
-        if object.is_none() {
-            self.unwatch(reference);
+    /// The object of such a reference; `None` if it is gone, or there is no memory.
+    pub fn local(self, reference: jobject) -> Option<jobject> {
+        if self.faulty("JNI NewLocalRef") {
+            return None;
         }
-        object
+        let object = call!(self, v1_2, NewLocalRef, reference);
+        if !object.is_null() {
+            return Some(object);
+        }
+        if !self.is_gone(reference) {
+            refusals::note("JNI NewLocalRef");
+        }
+        None
     }
 
-    /// As [`Jni::watched`]; the reference stays.
-    pub fn local(self, reference: jobject) -> Option<jobject> {
-        let object = call!(self, v1_2, NewLocalRef, reference);
-        if object.is_null() { None } else { Some(object) }
+    /// Whether the object of such a reference has been collected.
+    pub fn is_gone(self, reference: jobject) -> bool {
+        self.same(reference, std::ptr::null_mut())
     }
 
     /// A class of the boot loader. Outside of methods of such classes the VM asks the application's loader first.

@@ -99,9 +99,9 @@ fn keep_those_that_stay(agent: &Agent, jni: Jni, defined: bool, reply: &mut Repl
     match left {
         Ok(left) => {
             reply.put("hidden_classes_left", left.iter().filter(|left| left.hidden).count());
-            let methods = left.iter().flat_map(|left| left.method_ids(agent.jvmti, jni)).collect();
+            let methods: Option<Vec<_>> = left.iter().map(|left| left.method_ids(agent.jvmti, jni)).collect();
             leftovers::keep(left);
-            Some(methods)
+            Some(methods?.into_iter().flatten().collect())
         }
         Err(error) => {
             message(&format!("what is left of hidden classes is not known ({error}): cprof cannot be attached again"));

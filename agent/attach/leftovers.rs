@@ -44,7 +44,7 @@ impl Lastings {
     /// Those that are there; they are not here any more.
     pub fn take_alive(&mut self, jni: Jni) -> Vec<Lasting> {
         let mut all = std::mem::take(&mut self.all);
-        all.retain(|lasting| jni.watched(lasting.class).map(|class| jni.forget(class)).is_some());
+        all.extract_if(.., |lasting| jni.is_gone(lasting.class)).for_each(|lasting| jni.unwatch(lasting.class));
         all
     }
 
@@ -107,12 +107,12 @@ pub struct Leftover {
 }
 
 impl Leftover {
-    /// Its methods, if it is still there.
-    pub fn method_ids(&self, jvmti: Jvmti, jni: Jni) -> Vec<MethodId> {
-        let Some(class) = jni.local(self.class) else { return Vec::new() };
-        let methods = jvmti.class_methods(class).unwrap_or_default();
+    /// Its methods, if it is still there. `None`: the VM does not say.
+    pub fn method_ids(&self, jvmti: Jvmti, jni: Jni) -> Option<Vec<MethodId>> {
+        let Some(class) = jni.local(self.class) else { return jni.is_gone(self.class).then(Vec::new) };
+        let methods = jvmti.class_methods(class);
         jni.forget(class);
-        methods
+        methods.ok()
     }
 }
 
@@ -186,10 +186,11 @@ pub fn are_lost() -> bool {
 }
 
 /// Hands each to the next run; it stays here when that fails.
-pub fn hand_over(mut adopt: impl FnMut(&Leftover)) {
+pub fn hand_over(mut adopt: impl FnMut(&Leftover) -> Result<(), String>) -> Result<(), String> {
     let mut left = lock(&LEFT);
     while let Some(one) = left.last() {
-        adopt(one);
+        adopt(one)?;
         left.pop();
     }
+    Ok(())
 }

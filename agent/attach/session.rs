@@ -120,7 +120,7 @@ pub fn begin(vm: Vm, jni: Jni, text: &str, reply: &mut Reply) -> Result<(), Stri
     };
     Agent::set(Some(agent.clone()));
     let started = contained(|| {
-        leftovers::hand_over(|left| agent.classes.adopt(jni, left));
+        leftovers::hand_over(|left| agent.classes.adopt(jni, left))?;
         if !agent.classes.keep_ids(&leftovers::entering_ids()) {
             return Err(
                 "the method table has no room for methods of an earlier recording that are still to be entered".to_owned()

@@ -99,8 +99,9 @@ impl<'a> View<'a> {
         const { assert!(N <= super::lanes::LANES) };
         let row = if cause == Cause::Return { N } else { 0 };
         let at = self.at(node, (misses.0.get() as usize + row) * abi::UNIT as usize);
-        // SAFETY: a node's misses may be touched, and are aligned; every bit pattern is a counter. Nobody else writes them now
-        // (the promise to `new`), and whoever reads them waits for the guard.
+        // SAFETY: a node's misses may be touched, and are aligned; every bit pattern is a counter. That they are not atomic ones
+        // while this borrows them is sound as nobody else touches them now: other views do not (the promise to `new`), woven code
+        // and the runtime never do where lookups are logged, and whoever takes a capture waits for the guard.
         missed.count(unsafe { &mut *at.cast::<[u64; N]>() });
     }
 

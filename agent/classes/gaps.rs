@@ -2,6 +2,7 @@
 
 use super::Classes;
 use crate::{faults, lock, memory, message};
+use cprof_instrument::classfile::{ClassFile, tag};
 use cprof_instrument::weave::Woven;
 use cprof_profile::names::dotted;
 use cprof_profile::recording::log::{Entry, NOT_SELECTED};
@@ -53,6 +54,19 @@ impl Classes {
             self.log.append(&Entry::Warning("when the process had no memory left, classes that were loaded were not covered"));
         }
         short
+    }
+
+    /// Says so of the first class that uses the JDK's continuations itself, by its internal name. Virtual threads are made of them, and
+    /// have contexts of their own; here the thread stays the same, and its context is that of the frames that have gone.
+    pub(super) fn note_continuations(&self, class: &ClassFile<'_>) {
+        const CONTINUATION: &[u8] = b"jdk/internal/vm/Continuation";
+        let is_it = |index| class.pool.tag(index) == Ok(tag::CLASS) && class.pool.class_name(index) == Ok(CONTINUATION);
+        if (1..class.pool.count() as u16).any(is_it) && !self.continues.swap(true, Ordering::AcqRel) {
+            self.log.append(&Entry::Warning(&format!(
+                "{} uses jdk.internal.vm.Continuation: what is called after one has yielded may be below another context, and of one that                  is never finished a block may count that was not executed to its end",
+                dotted(&class.name_str())
+            )));
+        }
     }
 
     /// Whether a class may be woven now.

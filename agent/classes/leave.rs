@@ -6,8 +6,9 @@ use super::{Classes, EntryId, FIRST_CLASS_TAG};
 use crate::attach::leftovers::{Entering, Lasting, Leftover, WovenMethod};
 use crate::jni::Jni;
 use crate::jvmti::MethodId;
-use crate::{faults, lock};
+use crate::{faults, lock, memory};
 use cprof_instrument::abi::MethodEntry;
+use cprof_profile::names::dotted;
 use cprof_profile::recording::Log;
 use cprof_profile::recording::log::{ClassEntry, Entry};
 use std::collections::HashSet;
@@ -59,9 +60,19 @@ impl Classes {
     }
 
     /// Takes over a class of an earlier run: its methods keep their ids.
-    pub fn adopt(&self, jni: Jni, left: &Leftover) {
+    pub fn adopt(&self, jni: Jni, left: &Leftover) -> Result<(), String> {
         faults::pass("adopt");
-        let Some(class) = jni.watched(left.class) else { return };
+        let Some(class) = jni.local(left.class) else {
+            if !jni.is_gone(left.class) {
+                return Err(format!(
+                    "class {} of an earlier recording cannot be taken over: {}",
+                    dotted(&left.name),
+                    memory::NONE
+                ));
+            }
+            jni.unwatch(left.class);
+            return Ok(());
+        };
         let methods: Vec<_> = left.methods.iter().map(|m| (m.index, m.id, m.level)).collect();
         let entered = self.keep_ids(&left.methods.iter().map(|m| (m.id, m.entry)).collect::<Vec<_>>());
         let mut known = lock(&self.known);
@@ -90,5 +101,6 @@ impl Classes {
         let _ = self.jvmti.set_tag(class, FIRST_CLASS_TAG + i64::from(entry));
         lock(&self.lasting).push(jni, Lasting { class: left.class, entry });
         jni.forget(class);
+        Ok(())
     }
 }

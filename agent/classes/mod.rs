@@ -75,6 +75,8 @@ pub struct Classes {
     gave_up: AtomicBool,
     /// It has been said that there is no memory for weaving.
     short: AtomicBool,
+    /// It has been said that a class uses the JDK's continuations.
+    continues: AtomicBool,
 }
 
 /// How a class comes to be woven.
@@ -155,6 +157,7 @@ impl Classes {
             in_hook: AtomicUsize::default(),
             gave_up: AtomicBool::default(),
             short: AtomicBool::default(),
+            continues: AtomicBool::default(),
         }
     }
 
@@ -287,6 +290,9 @@ impl Classes {
         }
         if loader == APP_LOADER {
             self.ahead.end();
+        }
+        if !loader.is_empty() {
+            self.note_continuations(&class);
         }
         let hidden = matches!(coming, Coming::Hidden);
         let options = weave::Options { inherited_calls: self.inherited_calls(&loader), ..self.woven_for.options };

@@ -13,6 +13,7 @@ mod call_kinds;
 mod call_sites;
 mod caught;
 mod compilers;
+mod continuations;
 mod cycles;
 mod determinism;
 mod docs;
