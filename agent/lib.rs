@@ -229,6 +229,9 @@ fn what_panicked(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref().copied()).unwrap_or("unknown")
 }
 
+/// What to do where it is not.
+const ONCE: &str = "give it once, by cprof run or -agentpath (in JAVA_TOOL_OPTIONS and JDK_JAVA_OPTIONS, too)";
+
 /// Called by the VM when it loads the agent at launch.
 ///
 /// # Safety
@@ -252,13 +255,11 @@ pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _
         }
     };
     if Agent::get().is_some() {
-        message("the agent is given twice; give -agentpath once");
+        message(&format!("the agent is given twice; {ONCE}"));
         return JNI_ERR;
     }
     if let Some(other) = copies::other() {
-        message(&format!(
-            "the agent is given twice: another copy of it, {other}, is in this JVM; give -agentpath once (JAVA_TOOL_OPTIONS and JDK_JAVA_OPTIONS count, too)"
-        ));
+        message(&format!("the agent is given twice: another copy of it, {other}, is in this JVM; {ONCE}"));
         return JNI_ERR;
     }
     // SAFETY: the VM passed it.

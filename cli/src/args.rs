@@ -118,8 +118,8 @@ pub struct Run {
     /// No summary; only why there is no profile, if there is none
     #[arg(short, long)]
     pub quiet: bool,
-    /// The java command with its arguments, after --
-    #[arg(last = true, required = true, value_name = "JAVA COMMAND")]
+    /// The java command with its arguments; -- may stand before it
+    #[arg(trailing_var_arg = true, required = true, value_name = "JAVA COMMAND")]
     pub command: Vec<OsString>,
 }
 

@@ -61,6 +61,7 @@ fn wrong_options_end_with_2() {
         ("report a.cprof --set rws=3", "belong to a processor; name one with --target"),
         ("check a.cprof --budget budget.toml --set rws=3", "budget.toml limits no cycles"),
         ("run -- mvn test", "mvn is not a java command"),
+        ("run --sites mvn test --sites", "mvn is not a java command"),
         ("run --root a.b,c.d -- ./java", "--root cannot contain a comma"),
         ("attach 1 --include a.*,b.*", "--include cannot contain a comma"),
         // What the agent would not take.
