@@ -27,11 +27,11 @@ use std::process::{Command, ExitCode, ExitStatus};
 
 /// Runs the program and answers its exit code.
 pub fn run(args: &Run) -> Result<ExitCode> {
-    let Some((java, arguments)) = args.command.split_first() else { bail!("no java command after --") };
+    let Some((java, arguments)) = args.command.split_first() else { bail!("no java command") };
     let name = Path::new(java).file_name().unwrap_or(java);
     if name != "java" {
         bail!(Usage(format!(
-            "{} is not a java command. Give one after --, as in: cprof run -- java -jar app.jar. For a program that starts \
+            "{} is not a java command. Give one, as in: cprof run -- java -jar app.jar. For a program that starts \
              java itself, put the agent into JAVA_TOOL_OPTIONS: -agentpath:/path/to/{AGENT}=out=app-%p.cprof, a file for each JVM; \
              tools of the JDK take it behind -J, as in javac -J-agentpath:/path/to/{AGENT}=out=app.cprof",
             Path::new(java).display()
