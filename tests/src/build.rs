@@ -66,6 +66,22 @@ pub fn agent() -> PathBuf {
     release("libcprof.so")
 }
 
+/// The option by which a JVM starts with the agent. `options`: the agent's, but for the file of the profile.
+pub fn agent_option(options: &str, out: &Path) -> String {
+    library_option(&agent(), options, out)
+}
+
+/// As [`agent_option`], for another build of the agent, or the oracle.
+pub fn library_option(library: &Path, options: &str, out: &Path) -> String {
+    let comma = if options.is_empty() { "" } else { "," };
+    format!("-agentpath:{}={options}{comma}out={}", library.display(), out.display())
+}
+
+/// As [`agent_option`], of all that the agent is told.
+pub fn agent_with(options: &str) -> String {
+    format!("-agentpath:{}={options}", agent().display())
+}
+
 /// The `cprof` command.
 pub fn cprof() -> PathBuf {
     release("cprof")

@@ -27,8 +27,7 @@ pub fn record(bench: &Bench, class_path: &str, main: &str, root: &str, options: 
     let recording = Recording { file: build::directory().join(name) };
     // Woven code that was compiled has larger frames, and Recursion goes as deep as the usual stack allows.
     let mut java = bench.java(&["-Xss16m"]);
-    let options = format!("{options},root={root},quiet,out={}", recording.file.display());
-    java.arg(format!("-agentpath:{}={options}", build::agent().display())).args(["-cp", class_path, main]);
+    java.arg(build::agent_option(&format!("{options},root={root},quiet"), &recording.file)).args(["-cp", class_path, main]);
     build::must(&mut java);
     recording
 }

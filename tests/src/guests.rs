@@ -63,7 +63,7 @@ impl Guests {
 
     /// The JVM's option for cprof.
     pub fn cprof(&self) -> String {
-        format!("-agentpath:{}={ROOT},quiet,out={}", build::agent().display(), self.file("end.cprof").display())
+        build::agent_option(&format!("{ROOT},quiet"), &self.file("end.cprof"))
     }
 
     /// A file of that name.
@@ -90,7 +90,7 @@ impl Guests {
     pub fn oracle(&self, options: &[&str]) -> Tree {
         let out = |directory: &Path| directory.join("oracle.csv");
         let count = |directory: &Path| {
-            let oracle = format!("-agentpath:{}={ROOT},out={}", self.bench.built.oracle.display(), out(directory).display());
+            let oracle = build::library_option(&self.bench.built.oracle, ROOT, &out(directory));
             let mut running = Running::start(self.java(&[options, &[&oracle]].concat()), &self.directory);
             running.ask(COMPARED);
             assert_eq!(running.end(), (String::new(), String::new()));

@@ -32,7 +32,7 @@ impl Workers {
         use std::os::unix::process::CommandExt;
         let mut java = bench.jdk.command("java");
         if let Some(options) = agent {
-            java.arg(format!("-agentpath:{}={options}", build::agent().display()));
+            java.arg(build::agent_with(options));
         }
         java.args(flags).arg(format!("-Djava.library.path={}", bench.built.native.display()));
         java.args(["-cp", &bench.built.class_path, "Workers"]).args(arguments);

@@ -238,10 +238,10 @@ pub fn heeding_signals(command: &Command) -> Command {
     under(env, command)
 }
 
-/// `-agentpath:LIBRARY=root=…,out=OUT` and more.
+/// The option that has a library count these programs. `more`: further options, each with a comma before it.
 fn agent(library: &Path, programs: &[&Program], out: &Path, more: &str) -> String {
-    let roots: Vec<String> = roots(programs).iter().map(|r| format!("root={r},")).collect();
-    format!("-agentpath:{}={}out={}{more}", library.display(), roots.concat(), out.display())
+    let roots: Vec<String> = roots(programs).iter().map(|root| format!("root={root}")).collect();
+    build::library_option(library, &(roots.join(",") + more), out)
 }
 
 /// What tells the oracle which classes' bytecodes are not compared, in a program that is alone.

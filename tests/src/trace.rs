@@ -71,8 +71,8 @@ impl Trace {
         files(&build::cached(&format!("trace-{main}-{}", bench.jdk.feature), key.finish(), |directory| {
             let [out, trace] = files(directory);
             let mut java = bench.java(&["-Xint"]);
-            let options = format!("root={root},out={},trace={}{more}", out.display(), trace.display());
-            java.arg(format!("-agentpath:{}={options}", bench.built.oracle.display())).args(["-cp", class_path, main]);
+            let options = format!("root={root},trace={}{more}", trace.display());
+            java.arg(build::library_option(&bench.built.oracle, &options, &out)).args(["-cp", class_path, main]);
             let ending = end_of_oracle(java);
             assert_eq!(ending.code, 0, "{main} under the oracle on JDK {}: {}", bench.jdk.feature, ending.stderr);
         }))

@@ -166,7 +166,7 @@ fn frames_of_methods_that_jfr_times_are_said_to_be_unknown() {
     for bench in run::benches_since(25) {
         let directory = build::fresh(&format!("timed-{}", bench.jdk.feature));
         let out = directory.join("timed.cprof");
-        let cprof = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+        let cprof = build::agent_option("quiet", &out);
         let jfr =
             format!("-XX:StartFlightRecording:method-timing=ExitDeep::down,filename={}", directory.join("timed.jfr").display());
         let ending = Ending::from(bench.program(&[&cprof, &jfr, "-Xlog:jfr*=off", "ExitDeep"]).output().or_fail("starting java"));
@@ -187,7 +187,7 @@ fn code_that_another_agent_kept_is_counted_once() {
         let directory = build::fresh(&format!("kept-{}", bench.jdk.feature));
         let keeps = format!("-javaagent:{}=Plain", build::agent_jar(&bench.jdk, "Keeps").display());
         let out = directory.join("kept.cprof");
-        let cprof = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+        let cprof = build::agent_option("quiet", &out);
         let ending = Ending::from(bench.program(&[&cprof, &keeps, "Plain"]).output().or_fail("starting java"));
         assert_eq!(ending.code, 7, "JDK {}: {}", bench.jdk.feature, ending.stderr);
         let report = Report::read(&out);
@@ -327,7 +327,7 @@ fn a_class_whose_code_another_agent_replaces_is_listed() {
             (replaced.map(|(class, _)| class).collect::<Vec<_>>(), report.tree)
         };
 
-        let cprof = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+        let cprof = build::agent_option("quiet", &out);
         for (replaced, told, calls) in [("Plain", &["Plain"][..], 0), ("Nobody", &[], 30)] {
             let replaces = format!("-javaagent:{}={replaced}", jar.display());
             let ending = Ending::from(bench.program(&[&cprof, &replaces, "Plain"]).output().or_fail("starting java"));
@@ -457,7 +457,7 @@ fn programs_under_a_debugger_are_counted() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("debugger-{}", bench.jdk.feature));
         let out = directory.join("debugged.cprof");
-        let cprof = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+        let cprof = build::agent_option("quiet", &out);
         for [first, second] in [[&*cprof, DEBUGGER], [DEBUGGER, &*cprof]] {
             let ending = Ending::from(bench.program(&[first, second, "Plain"]).output().or_fail("starting java"));
             assert_eq!((ending.code, &*ending.stderr), (7, ""), "JDK {}: {first} {second}", bench.jdk.feature);

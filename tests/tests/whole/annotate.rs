@@ -166,7 +166,7 @@ fn the_whole_of_a_run_has_the_sums_of_the_report() {
         let out = build::directory().join(format!("annotate-{}-{}.cprof", bench.jdk.feature, build::unique()));
         let recording = Recording { file: out };
         let mut java = bench.java(&[]);
-        java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), recording.file.display()));
+        java.arg(build::agent_option("quiet", &recording.file));
         build::must(java.args(["-cp", &bench.built.class_path, "Lambdas"]));
         let target = ["--target", "jop", "--cache", "ideal"];
         let report = reported(&cprof("report", &recording.file, &[&target[..], &["--format", "csv"]].concat()));

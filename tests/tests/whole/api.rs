@@ -34,7 +34,7 @@ fn under_the_agent_a_program_pauses_resumes_and_takes_snapshots() {
     for jdk in jdk::all() {
         let directory = build::fresh(&format!("api-with-{}", jdk.feature));
         let (snapshot, out) = (directory.join("snapshot.cprof"), directory.join("end.cprof"));
-        let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+        let agent = build::agent_option("quiet", &out);
         let ending = steered(&jdk, &build::with_api(&jdk), &[agent], &snapshot);
         assert_eq!((ending.stdout.as_str(), ending.stderr.as_str(), ending.code), ("100 true\n", "", 0));
         for (profile, late) in [(&snapshot, 0), (&out, 40)] {
@@ -55,7 +55,7 @@ fn a_program_that_ends_while_it_pauses_and_resumes_is_told_nothing() {
         for time in 0..5 {
             let out = directory.join(format!("{time}.cprof"));
             let mut java = jdk.command("java");
-            java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+            java.arg(build::agent_option("quiet", &out));
             java.args(["-cp", &build::with_api(&jdk), "Restless"]);
             let ending = Ending::from(java.output().or_fail(format_args!("starting {java:?}")));
             assert_eq!((ending.stderr.as_str(), ending.code), ("", 0), "JDK {}", jdk.feature);
@@ -70,7 +70,7 @@ fn whatever_is_asked_in_a_pause_and_however_many_there_were_they_are_left_out() 
         let directory = build::fresh(&format!("api-often-{}", jdk.feature));
         let (snapshot, out) = (directory.join("snapshot.cprof"), directory.join("end.cprof"));
         let mut java = jdk.command("java");
-        java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+        java.arg(build::agent_option("quiet", &out));
         java.args(["-cp", &build::with_api(&jdk), "Often"]).arg(&snapshot);
         // Five bytecodes a call; three calls, and four behind each pause.
         let lines: String = (0..5).map(|round| format!("{} true\n", 5 * (3 + 7 * round))).collect();
@@ -87,10 +87,8 @@ fn a_thread_that_asks_below_a_redefined_method_is_counted_to_the_bytecode() {
     for jdk in jdk::all() {
         let directory = build::fresh(&format!("api-redefined-{}", jdk.feature));
         let (snapshot, out) = (directory.join("snapshot.cprof"), directory.join("end.cprof"));
-        let agents = [
-            format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()),
-            format!("-javaagent:{}", build::agent_jar(&jdk, "Redefined").display()),
-        ];
+        let agents =
+            [build::agent_option("quiet", &out), format!("-javaagent:{}", build::agent_jar(&jdk, "Redefined").display())];
         let mut java = jdk.command("java");
         java.args(agents).args(["-cp", &build::with_api(&jdk), "Redefined"]).arg(&snapshot);
         assert_eq!(build::must(&mut java), "main is as it was\n", "JDK {}", jdk.feature);
@@ -109,7 +107,7 @@ fn threads_may_ask_at_the_same_time() {
     for jdk in jdk::all() {
         let out = build::fresh(&format!("api-concurrent-{}", jdk.feature)).join("end.cprof");
         let mut java = jdk.command("java");
-        java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+        java.arg(build::agent_option("quiet", &out));
         // Four bytecodes a call.
         assert_eq!(build::must(java.args(["-cp", &build::with_api(&jdk), "Concurrent"])), format!("{}\n", 4 * 6 * 20));
     }
@@ -124,7 +122,7 @@ fn virtual_threads_ask_and_are_counted_to_the_bytecode_with_and_without_continua
             let (snapshot, out) = (directory.join("snapshot.cprof"), directory.join("end.cprof"));
             let mut java = jdk.command("java");
             java.args(["-XX:+UnlockExperimentalVMOptions", continuations]);
-            java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+            java.arg(build::agent_option("quiet", &out));
             java.args(["-cp", &build::with_api(&jdk), "Bound"]).arg(&snapshot);
             // A thread that stops itself never goes on.
             let ending = run::end_within("300", &java);
@@ -149,7 +147,7 @@ fn snapshots_are_taken_of_virtual_threads_while_a_collection_has_to_wait() {
             let (snapshot, out) = (directory.join("snapshot.cprof"), directory.join("end.cprof"));
             let mut java = jdk.command("java");
             java.args([collector, "-Xmn4m"]);
-            java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+            java.arg(build::agent_option("quiet", &out));
             java.args(["-cp", &build::with_api(&jdk), "Critical"]).arg(&snapshot);
             let ending = run::end_within("300", &java);
             let what = format!("JDK {}, {collector}", jdk.feature);
@@ -168,7 +166,7 @@ fn snapshots_are_taken_of_virtual_threads_while_a_collection_has_to_wait() {
 fn a_snapshot_that_cannot_be_written_is_answered_false_and_explained() {
     for jdk in jdk::all() {
         let directory = build::fresh(&format!("api-unwritable-{}", jdk.feature));
-        let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), directory.join("end.cprof").display());
+        let agent = build::agent_option("quiet", &directory.join("end.cprof"));
         for (out, why) in
             [(directory.join("nowhere/snapshot.cprof"), "nowhere"), ("-".into(), "standard output, which is the program's")]
         {

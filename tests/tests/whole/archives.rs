@@ -37,7 +37,7 @@ fn such_a_program_runs_uncounted() {
     for bench in &run::benches_since(25) {
         let directory = build::fresh(&format!("archives-{}", bench.jdk.feature));
         let (cache, out) = (directory.join("classes.aot"), directory.join("it.cprof"));
-        let cprof = format!("-agentpath:{}=out={}", build::agent().display(), out.display());
+        let cprof = build::agent_option("", &out);
         let option = format!("-XX:AOTCacheOutput={}", cache.display());
         let ending = Ending::from(java(bench, &[&cprof, &option, "Plain"]).output().or_fail("starting java"));
         assert_eq!(ending.code, 7, "{}", ending.stderr);

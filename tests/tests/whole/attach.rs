@@ -15,7 +15,7 @@ const REQUESTS: &str = "25 12";
 fn java(bench: &Bench, agent: Option<&str>, how: &str) -> Command {
     let mut java = bench.jdk.command("java");
     if let Some(options) = agent {
-        java.arg(format!("-agentpath:{}={options}", build::agent().display()));
+        java.arg(build::agent_with(options));
     }
     java.args(["-Xmx128m", "-cp", &bench.built.class_path, "Serve"]);
     if !how.is_empty() {

@@ -20,7 +20,7 @@ fn they_stay_empty_and_are_told() {
             };
             let out = directory.join(format!("{how}.cprof"));
             let plain = start(None);
-            let counted = start(Some(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display())));
+            let counted = start(Some(build::agent_option("quiet", &out)));
             assert_eq!(
                 (counted.code, &counted.stdout),
                 (0, &plain.stdout),

@@ -154,7 +154,7 @@ fn lambdas_are_known_by_what_is_in_them() {
             std::fs::write(&file, source(order)).or_fail(file.display());
             build::must(jdk.command("javac").arg("-d").arg(&classes).arg(&file));
             let out = directory.join(name).with_extension("cprof");
-            let agent = format!("-agentpath:{}=quiet,root=Swapped.main,out={}", build::agent().display(), out.display());
+            let agent = build::agent_option("quiet,root=Swapped.main", &out);
             build::must(jdk.command("java").arg(agent).arg("-cp").arg(&classes).arg("Swapped"));
             out
         });
@@ -177,7 +177,7 @@ fn snapshots_subtract() {
     for jdk in jdk::all() {
         let directory = build::fresh(&format!("subtract-{}", jdk.feature));
         let (first, end) = (directory.join("first.cprof"), directory.join("end.cprof"));
-        let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), end.display());
+        let agent = build::agent_option("quiet", &end);
         let mut java = jdk.command("java");
         build::must(java.arg(agent).args(["-cp", &build::with_api(&jdk), "Steered"]).arg(&first));
         let mut diff = Command::new(build::cprof());

@@ -60,7 +60,7 @@ fn threads_that_end_before_the_vm_is_initialised_have_a_core() {
         let early = format!("-javaagent:{}", build::agent_jar(&bench.jdk, "Early").display());
         let misses = |caches: &str| {
             let out = directory.join("it.cprof");
-            let cprof = format!("-agentpath:{}=quiet,cache={caches},out={}", build::agent().display(), out.display());
+            let cprof = build::agent_option(&format!("quiet,cache={caches}"), &out);
             build::must(&mut bench.program(&[&early, &cprof, "Straight"]));
             let mut report = Command::new(build::cprof());
             report.args(["report", "--target", "jop", "--cache", "1k/4", "--format", "json"]).arg(&out);
@@ -156,11 +156,7 @@ fn wrong_options_about_caches_are_named_and_the_jvm_does_not_start() {
     for bench in run::benches() {
         for (options, named) in WRONG {
             let mut java = bench.java(&[]);
-            java.arg(format!("-agentpath:{}={options}", build::agent().display())).args([
-                "-cp",
-                &bench.built.class_path,
-                "Straight",
-            ]);
+            java.arg(build::agent_with(options)).args(["-cp", &bench.built.class_path, "Straight"]);
             let output = java.output().or_fail(format_args!("starting {java:?}"));
             let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
             assert!(!output.status.success() && !stdout.contains("Straight"), "{options}: the program ran");

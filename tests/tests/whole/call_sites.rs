@@ -42,7 +42,7 @@ type Calls = BTreeMap<(String, String, u32), u64>;
 
 fn record(jdk: &Jdk, classes: &Path, folder: &Path, options: &str) -> PathBuf {
     let profile = folder.join("sites.cprof");
-    let agent = format!("-agentpath:{}=out={},quiet{options}", build::agent().display(), profile.display());
+    let agent = build::agent_option(&format!("quiet{options}"), &profile);
     build::must(jdk.command("java").arg(agent).arg("-cp").arg(classes).arg("Sites"));
     profile
 }
@@ -177,8 +177,7 @@ fn sites_are_in_the_method_that_contexts_have_for_a_caller() {
         build::must(jdk.command("javac").arg("-g").arg("-d").arg(&folder).arg(&source));
         for (options, expected) in [("depth=1", UP_TO_TWO), ("recursion=fold", NONE_TWICE)] {
             let agent = build::agent();
-            let agent =
-                format!("-agentpath:{}=out={},quiet,sites=on,root=Folded.measured,{options}", agent.display(), profile.display());
+            let agent = build::library_option(&agent, &format!("quiet,sites=on,root=Folded.measured,{options}"), &profile);
             build::must(jdk.command("java").arg(agent).arg("-cp").arg(&folder).arg("Folded"));
             let text = build::must(Command::new(build::cprof()).arg("report").arg(&profile).args(["--tree", "--format", "json"]));
             let report: Value = serde_json::from_str(&text).or_fail("the report");
@@ -210,7 +209,7 @@ fn version(jdk: &Jdk, directory: &Path, name: &str, body: &str) -> PathBuf {
     );
     fs::write(&source, text).or_fail(source.display());
     build::must(jdk.command("javac").arg("-d").arg(&classes).arg(&source));
-    let agent = format!("-agentpath:{}=quiet,sites=on,root=Version.main,out={}", build::agent().display(), out.display());
+    let agent = build::agent_option("quiet,sites=on,root=Version.main", &out);
     let arguments = name.split('-').skip(1);
     build::must(jdk.command("java").arg(agent).arg("-cp").arg(&classes).arg("Version").args(arguments));
     out

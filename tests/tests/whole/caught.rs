@@ -52,7 +52,7 @@ fn caught(flags: &[&str], options: &str) {
             let snapshots: Vec<_> = (0..SNAPSHOTS).map(|i| directory.join(format!("{i}.cprof"))).collect();
             let end = directory.join("end.cprof");
             let mut java = jdk.command("java");
-            java.arg(format!("-agentpath:{}=quiet,out={}{options}", build::agent().display(), end.display()));
+            java.arg(build::agent_option(&format!("quiet{options}"), &end));
             java.args(flags).args(["-cp", &build::with_api(&jdk), "Caught", worker]).args(&snapshots);
             let ending: Ending = java.output().or_fail(format_args!("starting {java:?}")).into();
             let expected = format!("{SNAPSHOTS}\n");

@@ -44,8 +44,7 @@ fn no_method_is_left_to_the_interpreter() {
             let expected = if program == "Generated" { 2 } else { 0 };
             assert_eq!(plain.len(), expected, "JDK {}, {program}: {plain:?}", bench.jdk.feature);
             for options in ["", ",sites=on", ",bba=block"] {
-                let (lines, refused) =
-                    start(Some(format!("-agentpath:{}=quiet,out={}{options}", build::agent().display(), out.display())));
+                let (lines, refused) = start(Some(build::agent_option(&format!("quiet{options}"), &out)));
                 let context = format!("JDK {}, {program}{options}", bench.jdk.feature);
                 assert_eq!(refused, plain, "{context}");
                 assert!(lines.lines().any(|line| line.contains(method)), "{context}: {method}was not compiled");

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 fn java(bench: &Bench, options: &str, main: &str) -> Command {
     let mut java = bench.jdk.command("java");
-    java.arg(format!("-agentpath:{}={options}", build::agent().display()));
+    java.arg(build::agent_with(options));
     java.args(["-cp", &bench.built.class_path, main]);
     java
 }
@@ -185,7 +185,7 @@ fn two_copies_of_the_agent_are_one_too_many() {
         std::fs::copy(build::agent(), &copy).or_fail("copying the agent");
         let out = directory.join("a.cprof");
         let mut java = java(&bench, &format!("out={}", out.display()), "Straight");
-        java.env("JAVA_TOOL_OPTIONS", format!("-agentpath:{}=out={}", copy.display(), out.display()));
+        java.env("JAVA_TOOL_OPTIONS", build::library_option(&copy, "", &out));
         let ending = end(java);
         assert_ne!(ending.code, 0, "{}", ending.stdout);
         assert!(!ending.stdout.contains("Straight"), "the program ran");
@@ -238,7 +238,7 @@ fn classes_that_are_loaded_while_the_profile_is_taken_are_in_it() {
         let directory = build::fresh(&format!("defines-{}", bench.jdk.feature));
         let out = directory.join("defines.cprof");
         for _ in 0..5 {
-            let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+            let agent = build::agent_option("quiet", &out);
             let ending = end(bench.program(&["-Xint", &agent, "Defines"]));
             assert_eq!(ending.code, 7, "JDK {}: {}", bench.jdk.feature, ending.stderr);
             let report = Report::read(&out);

@@ -76,7 +76,7 @@ fn launch(bench: &Bench, orders: &Orders, out: &Path) -> Ending {
     let _ = std::fs::remove_file(out); // it need not be there
     let mut java = plain(bench);
     orders.apply(&mut java);
-    java.arg(format!("-agentpath:{}=root=Plain.main,out={}", faults::agent().display(), out.display()));
+    java.arg(build::library_option(&faults::agent(), "root=Plain.main", out));
     java.arg("Plain");
     end(java)
 }
@@ -316,7 +316,7 @@ fn a_start_that_failed_leaves_the_jvms_flags_as_they_were() {
             end(java)
         };
         let orders = Orders::new(&directory, "orders");
-        let agent = format!("-agentpath:{}=out={}", faults::agent().display(), directory.join("it.cprof").display());
+        let agent = build::library_option(&faults::agent(), "", &directory.join("it.cprof"));
         let (expected, set) = (flags(None, &orders).stdout, flags(Some(agent.clone()), &orders).stdout);
         let feature = bench.jdk.feature;
         let unchanged = set_flags(&set, feature).iter().filter(|line| set_flags(&expected, feature).contains(line)).count();

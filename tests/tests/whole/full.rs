@@ -22,7 +22,7 @@ fn with_tmpfs(command: &Command, size: &str, place: &Path) -> Command {
 
 fn java(bench: &Bench, agent: &Path, out: &Path) -> Command {
     let mut java = bench.jdk.command("java");
-    java.arg(format!("-agentpath:{}=out={}", agent.display(), out.display()));
+    java.arg(build::library_option(agent, "", out));
     java.args(["-Xmx64m", "-cp", &bench.built.class_path, "Plain"]);
     java
 }
@@ -81,7 +81,7 @@ fn what_an_arena_cannot_have_whole_is_left_to_others() {
     for bench in run::benches() {
         let out = build::fresh(&format!("full-left-{}", bench.jdk.feature)).join("it.cprof");
         let mut java = bench.jdk.command("java");
-        java.arg(format!("-agentpath:{}=out={}", build::agent().display(), out.display()));
+        java.arg(build::agent_option("", &out));
         java.args(["-cp", &bench.built.class_path, "Bushes"]);
         let ending = end(with_tmpfs(&java, "30m", Path::new("/dev/shm")));
         let context = format!("JDK {}: {ending:?}", bench.jdk.feature);

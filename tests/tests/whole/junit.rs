@@ -48,7 +48,7 @@ fn budgets_on(jdk: &Jdk) {
     let source = program::directory().join("junit/Budgets.java");
     let path = format!("{}:{}", launcher().display(), class_path(&directory));
     build::must(jdk.command("javac").args(["-g", "-cp", &path, "-d"]).arg(&directory).arg(source));
-    let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), directory.join("end.cprof").display());
+    let agent = build::agent_option("quiet", &directory.join("end.cprof"));
     let parallel = ["enabled=true", "mode.default=concurrent", "config.strategy=fixed", "config.fixed.parallelism=4"]
         .map(|setting| format!("-Djunit.jupiter.execution.parallel.{setting}"));
     for more in [&[][..], &parallel] {

@@ -55,8 +55,7 @@ fn jumps_that_do_not_reach_go_a_way_round() {
             let options = ["", ",sites=on,cache=4k/16+1k/4", ",bba=block"].into_iter().enumerate();
             for (_, options) in options.filter(|(o, _)| is_due(shape + o)) {
                 let out = directory.join("far.cprof");
-                let agent =
-                    format!("-agentpath:{}=quiet,root={name}.far,out={}{options}", build::agent().display(), out.display());
+                let agent = build::agent_option(&format!("quiet,root={name}.far{options}"), &out);
                 let counted = Ending::from(java().args([&agent, name]).output().or_fail("starting java"));
                 assert_eq!(counted, plain, "JDK {}, {name}, {options:?}", bench.jdk.feature);
                 let report = Report::read(&out);

@@ -44,7 +44,7 @@ fn a_limit_of_addresses_leaves_room_for_the_jvm() {
             let mut limited = Command::new("prlimit");
             limited.arg(format!("--as={}", megabytes << 20));
             let mut java = bench.program(&["-Xmx64m"]);
-            java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display())).arg("Recursion");
+            java.arg(build::agent_option("quiet", &out)).arg("Recursion");
             let ending = run::end(run::under(limited, &java));
             assert_eq!((ending.code, ending.stderr.as_str()), (0, ""), "JDK {}, {megabytes} MB", bench.jdk.feature);
             assert!(!Report::read(&out).tree.is_empty());
@@ -76,7 +76,7 @@ fn totals_are_exact_when_memory_is_at_its_limit() {
         compile(&bench, &source, &bushy());
         for caches in ["", ",cache=4k/16", ",cache=1k/4+4k/16"] {
             let mut java = bench.jdk.command("java");
-            java.arg(format!("-agentpath:{}=quiet,max-memory=16m{caches},out={}", build::agent().display(), out.display()));
+            java.arg(build::agent_option(&format!("quiet,max-memory=16m{caches}"), &out));
             build::must(java.arg("-cp").arg(&directory).arg("Bushy"));
             let mut report = Command::new(build::cprof());
             let told =
@@ -98,7 +98,7 @@ fn threads_take_trees_of_their_names_from_below_others() {
     for bench in run::benches() {
         let out = build::fresh(&format!("namesakes-{}", bench.jdk.feature)).join("it.cprof");
         let mut java = bench.program(&[]);
-        java.arg(format!("-agentpath:{}=out={}", build::agent().display(), out.display())).arg("Namesakes");
+        java.arg(build::agent_option("", &out)).arg("Namesakes");
         let ending = run::end(java);
         let threads = ending.stderr.split_once(" contexts of ").and_then(|(_, rest)| rest.split_once(" threads"));
         let threads: u32 = threads.expect("the line at the end").0.replace(',', "").parse().or_fail(&ending.stderr);
@@ -131,7 +131,7 @@ fn there_is_room_before_the_vm_is_initialised() {
         for options in ["sites=on", "sites=on,cache=4k/16+lru:4k/16"] {
             let out = directory.join("plain.cprof");
             let mut java = bench.jdk.command("java");
-            java.arg(format!("-agentpath:{}=quiet,{options},out={}", build::agent().display(), out.display()));
+            java.arg(build::agent_option(&format!("quiet,{options}"), &out));
             java.arg(format!("-javaagent:{}", jar.display())).args(["-cp", &bench.built.class_path, "Straight"]);
             build::must(&mut java);
             let told = build::must(Command::new(build::cprof()).arg("report").arg(&out));
@@ -180,7 +180,7 @@ fn a_class_with_a_method_that_is_too_large_is_counted_in_every_loader() {
             compile(&bench, &source, &if end.is_empty() { begin.to_owned() } else { format!("{begin}{body}{end}") });
         }
         let mut java = bench.java(&[]);
-        java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+        java.arg(build::agent_option("quiet", &out));
         build::must(java.arg("-cp").arg(&directory).arg("Loads").arg(directory.join("loaded/")));
         let report = Report::read(&out);
         let counts = |method: &str| report.tree.of_method(&format!("TooLarge.{method}"));
@@ -198,7 +198,7 @@ fn native_threads_that_attach_in_turn_have_one_tree() {
     for bench in run::benches() {
         let out = build::directory().join(format!("attaches-{}.cprof", bench.jdk.feature));
         let mut java = bench.java(&[]);
-        java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+        java.arg(build::agent_option("quiet", &out));
         assert_eq!(build::must(java.args(["-cp", &bench.built.class_path, "Attaches", "400"])), "400\n");
         assert_eq!(Report::read(&out).tree.of_method("Attaches.called()V").calls, 400, "JDK {}", bench.jdk.feature);
         // Those of the JVM's own threads among them.

@@ -14,7 +14,7 @@ fn of_a_class_loader_that_is_gone_nothing_is_kept() {
         let name = format!("JDK {}", bench.jdk.feature);
         let directory = build::fresh(&format!("loaders-gone-{}", bench.jdk.feature));
         let out = directory.join("it.cprof");
-        let agent = format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display());
+        let agent = build::agent_option("quiet", &out);
         let mut running = Running::start(bench.program(&[&LITTLE_ROOM[..], &[&agent, "Churns"]].concat()), &directory);
         let mut after = |loaders| {
             running.ask(loaders);

@@ -38,7 +38,7 @@ fn reports_of_merged_profiles_are_the_sums_of_reports() {
         for program in PROGRAMS {
             let out = folder.join(format!("{program}-{}.cprof", bench.jdk.feature));
             let mut java = bench.java(&[]);
-            java.arg(format!("-agentpath:{}=out={},quiet,cache=4k/16", build::agent().display(), out.display()));
+            java.arg(build::agent_option("quiet,cache=4k/16", &out));
             build::must(java.args(["-cp", &bench.built.class_path, program]));
             profiles.push(out);
         }
@@ -83,9 +83,8 @@ fn what_is_native_on_one_jdk_only_costs_the_sum() {
     build::must(benches[0].jdk.command("javac").arg("-d").arg(&folder).arg(&source));
     let record = |bench: &run::Bench, name: &str, more: &str| {
         let out = folder.join(format!("{name}-{}.cprof", bench.jdk.feature));
-        let options = format!("root=Yields.go,jop,cache=ideal,quiet{more},out={}", out.display());
         let mut java = bench.jdk.command("java");
-        java.arg(format!("-agentpath:{}={options}", build::agent().display())).arg("-cp").arg(&folder);
+        java.arg(build::agent_option(&format!("root=Yields.go,jop,cache=ideal,quiet{more}"), &out)).arg("-cp").arg(&folder);
         build::must(java.arg("Yields"));
         out
     };

@@ -14,7 +14,7 @@ fn what_the_deepest_frame_catches_is_counted() {
                 let directory = build::fresh(&format!("overflow-{}", bench.jdk.feature));
                 let out = directory.join("deepest.cprof");
                 let mut java = bench.jdk.command("java");
-                java.arg(format!("-agentpath:{}={options}quiet,out={}", build::agent().display(), out.display()));
+                java.arg(build::agent_option(&format!("{options}quiet"), &out));
                 java.args([mode, "-cp", &bench.built.class_path, "Deepest", ROUNDS]);
                 let ending = Ending::from(java.output().or_fail("starting java"));
                 assert_eq!((ending.code, ending.stderr.as_str()), (0, ""), "{context}");
@@ -48,7 +48,7 @@ fn every_finally_block_runs_and_every_exit_is_counted() {
                 let context = format!("JDK {}, {mode}, {options}", bench.jdk.feature);
                 let out = build::fresh(&format!("held-{}", bench.jdk.feature)).join("held.cprof");
                 let mut java = bench.jdk.command("java");
-                java.arg(format!("-agentpath:{}={options}quiet,out={}", build::agent().display(), out.display()));
+                java.arg(build::agent_option(&format!("{options}quiet"), &out));
                 let ending =
                     Ending::from(java.args([mode, "-cp", &bench.built.class_path, "Held"]).output().or_fail("starting java"));
                 assert_eq!((ending.code, ending.stderr.as_str()), (0, ""), "{context}");
@@ -72,7 +72,7 @@ fn what_leaves_a_virtual_thread_is_counted() {
         for options in ["", ",sites=on,cache=4k/16"] {
             let out = build::fresh("unhandled").join("it.cprof");
             let mut java = bench.program(&[]);
-            java.arg(format!("-agentpath:{}=quiet,out={}{options}", build::agent().display(), out.display()));
+            java.arg(build::agent_option(&format!("quiet{options}"), &out));
             java.arg("Unhandled");
             let ending = end(java);
             assert_eq!(ending.code, 0, "{ending:?}");
@@ -96,7 +96,7 @@ fn a_thread_that_is_stopped_leaves_its_tree_whole() {
         for options in ["", ",cache=4k/16"] {
             let out = build::fresh("stops").join("it.cprof");
             let mut java = bench.program(&["-Xint"]);
-            java.arg(format!("-agentpath:{}=quiet,max-memory=2g,out={}{options}", build::agent().display(), out.display()));
+            java.arg(build::agent_option(&format!("quiet,max-memory=2g{options}"), &out));
             java.arg("Stops");
             let ending = end(java);
             assert_eq!((ending.code, ending.stdout.as_str(), ending.stderr.as_str()), (0, "Stops\n", ""), "{options}");

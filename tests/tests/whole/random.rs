@@ -178,7 +178,7 @@ impl<'t> Turns<'t> {
         // The agent sees to it itself, once it is there.
         let mut java = bench.java(&[SOON, &["-XX:-OmitStackTraceInFastThrow"]].concat());
         if let Some(options) = options {
-            java.arg(format!("-agentpath:{}=quiet,{options}", build::agent().display()));
+            java.arg(build::agent_with(&format!("quiet,{options}")));
         }
         java.args(["-cp", &bench.built.class_path, "RandomRun"]);
         Turns { running: Running::start(java, directory), names }

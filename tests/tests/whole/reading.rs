@@ -10,7 +10,7 @@ fn what_a_program_reads_is_what_the_profile_says() {
     for jdk in jdk::all() {
         let out = build::fresh(&format!("reading-{}", jdk.feature)).join("end.cprof");
         let mut java = jdk.command("java");
-        java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+        java.arg(build::agent_option("quiet", &out));
         java.args(["-cp", &build::with_api(&jdk), "Reading"]);
         let ending: Ending = java.output().or_fail("starting java").into();
         assert_eq!((ending.stderr.as_str(), ending.code), ("", 0), "JDK {}", jdk.feature);
@@ -34,7 +34,7 @@ fn of_folded_contexts_nothing_is_said() {
         for (options, way) in [("depth=3", "depth="), ("recursion=fold", "recursion=fold"), ("max-nodes=1000", "max-nodes=")] {
             let out = build::fresh(&format!("reading-folded-{}", jdk.feature)).join("end.cprof");
             let mut java = jdk.command("java");
-            java.arg(format!("-agentpath:{}=quiet,{options},out={}", build::agent().display(), out.display()));
+            java.arg(build::agent_option(&format!("quiet,{options}"), &out));
             java.args(["-cp", &build::with_api(&jdk), "Reading"]);
             let ending: Ending = java.output().or_fail("starting java").into();
             assert_eq!((ending.stdout.as_str(), ending.code), ("-2\n-2 0 -2\nfalse\n-2\n", 0), "JDK {}, {options}", jdk.feature);

@@ -148,7 +148,7 @@ fn counts_as_at_launch(server: Server, bench: &Bench) {
     let directory = build::fresh(&format!("servers-launched-{}-{}", server.name(), bench.jdk.feature));
     let (class, method, _) = server.handler();
     let root = format!("root={class}.{method},out={}", directory.join("end.cprof").display());
-    let agent = format!("-agentpath:{}={root},quiet", build::agent().display());
+    let agent = build::agent_with(&format!("{root},quiet"));
     let mut launched = server.start(bench, &[agent], &directory);
     let mut load = server.load(bench, port(&mut launched), Duration::ZERO, &directory);
     let expected = cost(server, &mut launched, &mut *load, &directory);

@@ -14,7 +14,7 @@ fn recursion_that_fits_alone_fits_with_cprof() {
             // Frames of the interpreter are as large in every run.
             let mut java = bench.program(&["-Xint"]);
             if !agent.is_empty() {
-                java.arg(format!("-agentpath:{}={agent}", build::agent().display()));
+                java.arg(build::agent_with(agent));
             }
             java.arg("Stacks");
             let name = format!("stacks-{}-{}", bench.jdk.feature, if agent.is_empty() { "alone" } else { "launched" });
@@ -49,7 +49,7 @@ fn recursion_that_fits_alone_fits_with_cprof() {
 /// What a program prints that compares two times, interpreted and counted.
 fn two_times(bench: &Bench, options: &str, program: &str, argument: &str) -> [u64; 2] {
     let out = build::fresh(&format!("{program}-{}", bench.jdk.feature)).join("it.cprof");
-    let agent = format!("-agentpath:{}=quiet,out={},{options}", build::agent().display(), out.display());
+    let agent = build::agent_option(&format!("quiet,{options}"), &out);
     let ending = run::end(bench.program(&["-Xint", "-Xss16m", &agent, program, argument]));
     let times: Vec<u64> = ending.stdout.split_whitespace().flat_map(str::parse).collect();
     let [one, other] = times[..] else { panic!("JDK {}, {options}: {ending:?}", bench.jdk.feature) };

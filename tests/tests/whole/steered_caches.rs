@@ -60,8 +60,8 @@ fn pauses_are_left_out_and_snapshots_end_where_they_are_taken() {
             let files = ["snapshot.cprof", "end.cprof"].map(|name| Recording { file: directory.join(name) });
             let mut java = bench.java(&[]);
             java.arg(format!("-Dsnapshot={}", files[0].file.display()));
-            let options = format!("cache={},root=Phases.measured,quiet,out={}", caches.join("+"), files[1].file.display());
-            java.arg(format!("-agentpath:{}={options}", build::agent().display())).args(["-cp", &class_path, "Phases"]);
+            let options = format!("cache={},root=Phases.measured,quiet", caches.join("+"));
+            java.arg(build::agent_option(&options, &files[1].file)).args(["-cp", &class_path, "Phases"]);
             assert!(build::must(&mut java).ends_with(" true\n"), "no snapshot");
             for cache in caches {
                 let all = || traces.each_ref().map(|trace| simulate(trace, &timing, cache).without_zeros());

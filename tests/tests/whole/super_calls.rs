@@ -17,7 +17,7 @@ fn calls_of_code_that_is_not_woven_stay_below_its_caller() {
             let counted = |more: &str| {
                 let out = directory.join("out.cprof");
                 let mut java = bench.java(flags);
-                java.arg(format!("-agentpath:{}=quiet,out={}{options}{more}", build::agent().display(), out.display()));
+                java.arg(build::agent_option(&format!("quiet{options}{more}"), &out));
                 java.args(["-cp", &bench.built.class_path, "SuperFails"]);
                 let ending: Ending = java.output().or_fail(format_args!("starting {java:?}")).into();
                 assert_eq!((ending.stderr.as_str(), ending.code), ("", 0), "{options}{more}");
@@ -39,7 +39,7 @@ fn constructors_fail_outside_of_the_roots_and_where_there_is_no_room() {
         for options in [",root=SuperFails.after", ",max-nodes=50", ",root=SuperFails$Base.<init>"] {
             let out = build::fresh(&format!("super-outside-{}", bench.jdk.feature)).join("it.cprof");
             let mut java = bench.program(&[]);
-            java.arg(format!("-agentpath:{}=quiet,out={}{options}", build::agent().display(), out.display())).arg("SuperFails");
+            java.arg(build::agent_option(&format!("quiet{options}"), &out)).arg("SuperFails");
             let mut patient = Command::new("timeout");
             patient.arg("120");
             let ending = run::end(run::under(patient, &java));

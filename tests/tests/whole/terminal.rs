@@ -237,7 +237,7 @@ fn what_is_printed_has_colours_where_they_are_wanted() {
     let directory = build::fresh("colours");
     for name in ["a.cprof", "b.cprof"] {
         let mut java = jdk.command("java");
-        java.arg(format!("-agentpath:{}=out={name},quiet,root=MotorControl.measured", build::agent().display()));
+        java.arg(build::agent_option("quiet,root=MotorControl.measured", Path::new(name)));
         build::must(java.arg("-cp").arg(build::examples(&jdk)).arg("MotorControl").current_dir(&directory));
     }
     fs::write(directory.join("b.toml"), "[[budget]]\nmethod = \"MotorControl.measured\"\nlimits = [\"calls == 1\"]\n")

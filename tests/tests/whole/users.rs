@@ -91,7 +91,7 @@ fn a_protected_file_stays_and_the_profile_goes_elsewhere() {
         }
         let java = bench.jdk.command("java");
         let mut program = nobody();
-        program.arg(java.get_program()).arg(format!("-agentpath:{}=out={}", build::agent().display(), kept.display()));
+        program.arg(java.get_program()).arg(build::agent_option("", &kept));
         program.args(["-cp", &bench.built.class_path, "Recursion"]).current_dir(&directory.0);
         let ending = run::end(program);
         assert_eq!(ending.code, 0, "{ending:?}");

@@ -135,7 +135,7 @@ static HOSTILE: LazyLock<PathBuf> = LazyLock::new(|| {
     let profile = folder.join("hostile.cprof");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("views/Hostile.java");
     build::must(jdk.command("javac").arg("-d").arg(&folder).arg(source));
-    let agent = format!("-agentpath:{}=out={},quiet", build::agent().display(), profile.display());
+    let agent = build::agent_option("quiet", &profile);
     build::must(jdk.command("java").arg(agent).arg("-cp").arg(&folder).arg("Hostile"));
     profile
 });

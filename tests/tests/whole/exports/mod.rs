@@ -67,7 +67,7 @@ fn javac(jdk: &Jdk) -> Javac {
 fn recorded(jdk: &Jdk, name: &str, options: &str, arguments: &[&str]) -> Javac {
     let profile = build::fresh(&format!("exports-{name}-{}", jdk.feature)).join("javac.cprof");
     let mut java = jdk.command("java");
-    java.arg(format!("-agentpath:{}=out={},quiet,target=jop{options}", build::agent().display(), profile.display()));
+    java.arg(build::agent_option(&format!("quiet,target=jop{options}"), &profile));
     build::must(java.args(["-m", "jdk.compiler/com.sun.tools.javac.Main"]).args(arguments));
     let mut javac = Javac { feature: jdk.feature, profile, report: Value::Null };
     javac.report = javac.ask(&[]);
