@@ -120,6 +120,14 @@ impl Running {
         answer
     }
 
+    /// As [`Running::command`], of what must be done.
+    #[track_caller]
+    pub fn done(&mut self, text: &str) -> Answer {
+        let answer = self.command(text);
+        assert_eq!(answer.get("error"), None, "{text} in {}: {answer:?}", self.directory.display());
+        answer
+    }
+
     /// Loads a Java agent, or calls it again.
     pub fn java_agent(&self, jar: &Path, options: &str) {
         let said = load(self.child.id(), "instrument", false, &format!("{}={options}", jar.display()));

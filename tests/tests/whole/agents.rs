@@ -209,8 +209,7 @@ fn kept_code_goes_with_cprof() {
     for bench in run::benches() {
         let (mut running, keeps, out) = keeping(&bench, "kept-on");
         for round in 0..3 {
-            let attached = running.command(&format!("root=Serve.request,out={}", out.display()));
-            assert_eq!(attached.get("error"), None, "{attached:?}");
+            running.done(&format!("root=Serve.request,out={}", out.display()));
             running.ask("5 12");
             if round < 2 {
                 running.java_agent(&keeps, "Serve");
@@ -236,15 +235,13 @@ fn changed_code_that_cprof_cannot_take_back_counts_when_it_comes_again() {
         for round in 0..4 {
             let stays = jdk >= 20 && round < 2;
             let sites = if round == 1 { "sites=on," } else { "" };
-            let attached = running.command(&format!("{sites}root=Serve.request,out={}", out.display()));
-            assert_eq!(attached.get("error"), None, "{attached:?}");
+            running.done(&format!("{sites}root=Serve.request,out={}", out.display()));
             running.ask("5 12");
             if round == 0 {
                 ["Serve", "changed", ""].iter().for_each(|what| running.java_agent(&keeps, what));
             }
             running.ask("5 12");
-            let left = running.command("command=detach");
-            assert_eq!(left.get("error"), None, "{left:?}");
+            let left = running.done("command=detach");
             let kept = left.get("not_restored").map_or("", String::as_str);
             assert_eq!(kept.starts_with("Serve: another agent"), stays, "JDK {jdk}, round {round}: {left:?}");
             let report = Report::read(&out);
@@ -291,8 +288,7 @@ fn code_that_was_kept_of_an_earlier_recording_goes_where_nothing_is_woven() {
         running.command("command=detach");
         // The JVM gives it what it was last redefined with.
         running.java_agent(&keeps, "Serve");
-        let again = running.command(&format!("exclude=Serve,out={}", out.display()));
-        assert_eq!(again.get("error"), None, "JDK {}: {again:?}", bench.jdk.feature);
+        running.done(&format!("exclude=Serve,out={}", out.display()));
         running.ask("5000 12");
         running.command("command=detach");
         let report = Report::read(&out);
@@ -341,8 +337,7 @@ fn a_class_whose_code_another_agent_replaces_is_listed() {
             let java = if attached { bench.program(&["Serve"]) } else { bench.program(&[&cprof, "Serve"]) };
             let mut running = Running::start(java, &directory);
             let tell = |running: &mut Running, command: &str| {
-                let answer = running.command(&format!("{command},out={}", out.display()));
-                assert_eq!(answer.get("error"), None, "JDK {jdk}: {answer:?}");
+                running.done(&format!("{command},out={}", out.display()));
             };
             if attached {
                 tell(&mut running, "quiet");
@@ -436,10 +431,9 @@ fn debuggers_that_wait_for_uncaught_exceptions_meet_none_of_cprofs() {
         let mut running = Running::start(bench.program(&[&debugger, "Serve"]), &directory);
         let mut events = waits_for_exceptions(port);
         let out = directory.join("debugged.cprof");
-        let attached = running.command(&format!("root=Serve.request,out={}", out.display()));
-        assert_eq!(attached.get("error"), None, "{attached:?}");
+        running.done(&format!("root=Serve.request,out={}", out.display()));
         running.ask("25 12");
-        assert_eq!(running.command("command=detach").get("error"), None);
+        running.done("command=detach");
         events.set_nonblocking(true).or_fail("asking without waiting");
         let event = events.read(&mut [0; 64]).map_err(|e| e.kind());
         assert_eq!(event, Err(ErrorKind::WouldBlock), "JDK {}: an exception", bench.jdk.feature);
@@ -466,11 +460,9 @@ fn programs_under_a_debugger_are_counted() {
             assert!(report.warnings.iter().any(|warning| warning.contains(TOLD)), "{:?}", report.warnings);
         }
         let mut running = Running::start(bench.program(&[DEBUGGER, "Serve"]), &directory);
-        let attached = running.command(&format!("root=Serve.request,out={}", out.display()));
-        assert_eq!(attached.get("error"), None, "{attached:?}");
+        let attached = running.done(&format!("root=Serve.request,out={}", out.display()));
         running.ask("25 12");
-        let left = running.command("command=detach");
-        assert_eq!(left.get("error"), None, "{left:?}");
+        let left = running.done("command=detach");
         // Nothing else stands first: the tree's memory is given back.
         for answer in [&attached, &left] {
             let notice = answer.get("notice").map(String::as_str).unwrap_or_default();

@@ -33,17 +33,12 @@ fn launched(bench: &Bench, directory: &Path, how: &str) -> Tree {
     Report::read(&out).tree
 }
 
-fn assert_ok(answer: &Answer) {
-    assert_eq!(answer.get("error"), None, "{answer:?}");
-}
-
 /// Attaches, has the requests served, detaches, and compares.
 fn round(running: &mut Running, out: &Path, expected: &Tree) {
-    let answer = running.command(&format!("{ROOT},out={}", out.display()));
-    assert_ok(&answer);
+    let answer = running.done(&format!("{ROOT},out={}", out.display()));
     assert!(answer["covered_classes"].parse::<u32>().is_ok_and(|n| n > 200), "{answer:?}");
     running.ask(REQUESTS);
-    assert_ok(&running.command("command=detach"));
+    running.done("command=detach");
     let tree = Report::read(out).tree;
     assert!(!tree.is_empty());
     assert_eq!(tree.difference("attached", expected, "launched"), None);
@@ -86,10 +81,10 @@ fn snapshots_are_taken_while_it_counts() {
         let mut running = Running::start(java(&bench, None, ""), &directory);
         assert_eq!(running.command("command=status")["state"], "detached");
         let (now, end) = (directory.join("now.cprof"), directory.join("end.cprof"));
-        assert_ok(&running.command(&format!("{ROOT},out={}", end.display())));
+        running.done(&format!("{ROOT},out={}", end.display()));
         assert_eq!(running.command("command=status")["state"], "attached");
         running.ask("10 12");
-        assert_ok(&running.command(&format!("command=snapshot,out={}", now.display())));
+        running.done(&format!("command=snapshot,out={}", now.display()));
         running.ask("5 12");
         // The JVM ends with the agent in it.
         assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
@@ -107,7 +102,7 @@ fn what_cannot_be_done_is_said_in_the_reply_alone() {
         assert!(error("command=detach").contains("not attached"));
         assert!(error("command=fly").contains("detach, snapshot and status"));
         assert!(error("colour=red").contains("colour"));
-        assert_ok(&running.command(&format!("out={}", directory.join("a.cprof").display())));
+        running.done(&format!("out={}", directory.join("a.cprof").display()));
         let twice = running.command("sites=on");
         assert!(twice["error"].contains("already") && twice["error"].contains("detach"), "{twice:?}");
         let nowhere = running.command("command=detach,out=/nonexistent/a.cprof");
@@ -134,9 +129,9 @@ fn after_a_failed_attempt_another_succeeds() {
             assert!(refused["error"].contains("it must be able to load libcprof.so once more"), "{refused:?}");
         }
         assert_eq!(running.ask("3"), "3");
-        assert_ok(&running.command(&attach));
+        running.done(&attach);
         assert_eq!(running.ask("4"), "4");
-        assert_ok(&running.command("command=detach"));
+        running.done("command=detach");
         assert_eq!(Report::read(&out).tree.of_method("Guarded.request(I)I").calls, 4);
         let (stdout, stderr) = running.end();
         assert_eq!(stdout, "");
@@ -154,10 +149,9 @@ fn a_jvm_without_a_flight_recorder_prints_nothing_of_it() {
         running.ask("3 12");
         let out = directory.join("it.cprof");
         for _ in 0..2 {
-            let attached = running.command(&format!("{ROOT},out={}", out.display()));
-            assert_ok(&attached);
+            running.done(&format!("{ROOT},out={}", out.display()));
             running.ask("5 12");
-            assert_ok(&running.command("command=detach"));
+            running.done("command=detach");
             running.ask("5 12");
             assert_eq!(Report::read(&out).tree.of_method("Serve.request(I)I").calls, 5, "JDK {}", bench.jdk.feature);
         }
@@ -179,9 +173,9 @@ fn rounds_do_not_add_up() {
         let mut running = Running::start(java, &directory);
         let mut early = None;
         for round in 1..=ROUNDS {
-            assert_ok(&running.command(&format!("{ROOT},out={}", out.display())));
+            running.done(&format!("{ROOT},out={}", out.display()));
             running.ask("50 12");
-            assert_ok(&running.command("command=detach"));
+            running.done("command=detach");
             running.ask("50 12");
             if round == EARLY {
                 early = Some((running.status("VmRSS"), running.files(), running.status("Threads")));
@@ -217,11 +211,11 @@ fn methods_that_outlive_recordings_leave_nothing_of_them() {
         let large = directory.join("large").display().to_string();
         let mut running = Running::start(bench.program(&["Outlived", &large]), &directory);
         for _ in 0..5 {
-            assert_ok(&running.command(&format!("out={}", out.display())));
+            running.done(&format!("out={}", out.display()));
             // The program waits for its next line in a woven method, and does not wake while cprof is away.
             assert_eq!(running.ask("a"), "97");
             assert_eq!(running.ask("b"), "98");
-            assert_ok(&running.command("command=detach"));
+            running.done("command=detach");
             // Or the next recording is where the last but one was.
             std::thread::sleep(Duration::from_millis(300));
         }
@@ -237,7 +231,7 @@ fn defining(bench: &Bench, directory: &Path, patience: u32) -> (Running, String)
     java.env("MALLOC_PERTURB_", "85");
     let mut running = Running::start(java, directory);
     let attach = format!("root=Hides.requested,out={}", directory.join("round.cprof").display());
-    assert_ok(&running.command(&attach));
+    running.done(&attach);
     assert_eq!(running.ask(&format!("define {patience}")), "begun");
     (running, attach)
 }
@@ -248,11 +242,11 @@ fn hidden_classes_of_an_earlier_attach_with_other_patterns_are_listed() {
         let directory = build::fresh(&format!("attach-patterns-{}", bench.jdk.feature));
         let (mut running, attach) = defining(&bench, &directory, 0);
         assert_eq!(running.ask("finish"), "finished");
-        assert_ok(&running.command("command=detach"));
+        running.done("command=detach");
         let out = directory.join("round.cprof");
         let mut listed = |attach: &str| {
-            assert_ok(&running.command(attach));
-            assert_ok(&running.command("command=detach"));
+            running.done(attach);
+            running.done("command=detach");
             Report::read(&out).gaps.into_iter().any(|(what, why)| what.starts_with("Hides$Template") && why.contains("root="))
         };
         assert!(!listed(&attach), "JDK {}: the same patterns", bench.jdk.feature);
@@ -272,14 +266,13 @@ fn what_the_user_left_out_is_no_gap() {
         // The JDK's own lambdas are hidden classes, and cprof has never seen these.
         assert_eq!(running.ask("prepare"), "prepared");
         for (options, complete) in [("include=Hides*,", false), ("include=Hides,", true), ("", false)] {
-            let answer = running.command(&format!("{options}out={}", out.display()));
-            assert_ok(&answer);
+            let answer = running.done(&format!("{options}out={}", out.display()));
             assert_eq!(
                 (answer["classes_not_covered"] == "0", answer["methods_not_covered"] == "0"),
                 (complete, !options.is_empty()),
                 "{name}, {options}: {answer:?}"
             );
-            assert_ok(&running.command("command=detach"));
+            running.done("command=detach");
             let gaps = Report::read(&out).gaps;
             assert_eq!(gaps.is_empty(), complete, "{name}, {options}: {gaps:?}");
         }
@@ -314,12 +307,11 @@ fn what_the_user_left_out_is_seen_and_not_touched() {
         let mut running = Running::start(bench.program(&["LeftOut"]), &directory);
         let mut lambda = running.ask("lambda");
         for (options, untouched) in [("include=LeftOut$Counted,", true), ("", false), ("include=LeftOut$Counted,", true)] {
-            assert_ok(&running.command(&format!("{options}out={}", out.display())));
+            running.done(&format!("{options}out={}", out.display()));
             let linked = running.ask("lambda");
             assert_eq!(linked == lambda, untouched, "{name}, {options}");
             assert_eq!(running.ask("100"), "measured");
-            let left = running.command("command=detach");
-            assert_ok(&left);
+            running.done("command=detach");
             // Changing it back links it once more.
             lambda = running.ask("lambda");
             let mut report = Command::new(build::cprof());
@@ -349,12 +341,12 @@ fn a_hidden_class_of_an_earlier_attach_with_other_options_is_counted_to_the_byte
         for options in
             ["", "sites=on,", "cache=2k/8,", "bba=block,", "exclude=Hides$*,", "include=Hides,", "sites=on,cache=2k/8,"]
         {
-            assert_ok(&running.command(&format!("{options}out={}", out.display())));
+            running.done(&format!("{options}out={}", out.display()));
             if std::mem::take(&mut first) {
                 assert_eq!(running.ask("prepare"), "prepared");
             }
             assert_eq!(running.ask("wait"), "waits");
-            assert_ok(&running.command("command=detach"));
+            running.done("command=detach");
             assert_eq!(running.ask("go"), "goes on");
             // iload_1, invokestatic, invokevirtual, istore_2, invokestatic.
             let counted = Report::read(&out).tree.of_method("Hides$Waiting.applyAsInt(I)I");
@@ -369,13 +361,12 @@ fn a_hidden_class_that_is_being_defined_while_cprof_leaves_is_itself_later() {
     for bench in run::benches() {
         let directory = build::fresh(&format!("attach-defining-{}", bench.jdk.feature));
         let (mut running, attach) = defining(&bench, &directory, 300);
-        let left = running.command("command=detach");
-        assert_ok(&left);
+        let left = running.done("command=detach");
         assert!(left.contains_key("hidden_classes_left"), "{left:?}");
         assert_eq!(running.ask("finish"), "finished");
-        assert_ok(&running.command(&attach));
+        running.done(&attach);
         assert_eq!(running.ask("1000"), "332833500");
-        assert_ok(&running.command("command=detach"));
+        running.done("command=detach");
         let tree = Report::read(&directory.join("round.cprof")).tree;
         assert_eq!(tree.of_method("Hides.requested(Ljava/util/function/IntUnaryOperator;I)I").calls, 1);
         assert_eq!(tree.of_method("Hides$Template.applyAsInt(I)I").calls, 1000, "{tree:?}");
@@ -420,10 +411,10 @@ fn a_class_that_is_being_loaded_when_cprof_comes_is_counted() {
         let out = directory.join("round.cprof");
         let mut running = Running::start(bench.program(&["Midway"]), &directory);
         assert_eq!(running.ask("load"), "loading");
-        assert_ok(&running.command(&format!("out={}", out.display())));
+        running.done(&format!("out={}", out.display()));
         assert_eq!(running.ask("finish"), "loaded");
         assert_eq!(running.ask("1000"), "1000");
-        assert_ok(&running.command("command=detach"));
+        running.done("command=detach");
         assert_eq!(Report::read(&out).tree.of_method("Midway$Late.tick(I)I").calls, 1000, "JDK {}", bench.jdk.feature);
         assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
     }
@@ -436,15 +427,15 @@ fn a_class_that_is_being_loaded_when_cprof_leaves_harms_nobody() {
         let directory = build::fresh(&format!("attach-left-{}", bench.jdk.feature));
         let out = directory.join("round.cprof");
         let mut running = Running::start(bench.program(&["Midway"]), &directory);
-        assert_ok(&running.command(&format!("max-memory=64m,out={}", out.display())));
+        running.done(&format!("max-memory=64m,out={}", out.display()));
         assert_eq!(running.ask("load"), "loading");
-        assert_ok(&running.command("command=detach"));
+        running.done("command=detach");
         assert_eq!(running.ask("finish"), "loaded");
         assert_eq!(running.ask("spin"), "spinning");
         for memory in ["64m", "2g", "1g"] {
-            assert_ok(&running.command(&format!("max-memory={memory},out={}", out.display())));
+            running.done(&format!("max-memory={memory},out={}", out.display()));
             assert_eq!(running.ask("1000"), "1000");
-            assert_ok(&running.command("command=detach"));
+            running.done("command=detach");
             assert_eq!(Report::read(&out).tree.of_method("Midway$Late.tick(I)I").calls, 1000, "JDK {}", bench.jdk.feature);
         }
         assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
@@ -459,18 +450,16 @@ fn a_class_that_cannot_be_linked_stays_woven_and_harms_nobody() {
         let out = directory.join("round.cprof");
         let attach = format!("out={}", out.display());
         let mut running = Running::start(bench.program(&["Unlinked"]), &directory);
-        assert_ok(&running.command(&attach));
+        running.done(&attach);
         assert_eq!(running.ask("load"), "load");
-        let left = running.command("command=detach");
-        assert_ok(&left);
+        let left = running.done("command=detach");
         assert!(left["not_restored"].starts_with("Unlinked$Needy: it cannot be linked"), "{left:?}");
         assert_eq!(left.get("notice"), None, "the tree's memory is given back: {left:?}");
         assert_eq!(running.ask("complete"), "complete");
         assert_eq!(running.ask("100"), "101");
-        assert_ok(&running.command(&attach));
+        running.done(&attach);
         assert_eq!(running.ask("1000"), "1001");
-        let left = running.command("command=detach");
-        assert_ok(&left);
+        let left = running.done("command=detach");
         assert_eq!(left.get("not_restored"), None, "{left:?}");
         let tree = Report::read(&out).tree;
         assert_eq!(tree.of_method("Unlinked$Needy.either(I)LUnlinked$Base;").calls, 1000, "JDK {}", bench.jdk.feature);
@@ -487,22 +476,19 @@ fn a_class_that_was_not_linked_when_cprof_came_is_counted_once() {
         let attach = format!("include=Unlinked$Needy,out={}", out.display());
         let mut running = Running::start(bench.program(&["Unlinked"]), &directory);
         assert_eq!(running.ask("load"), "load");
-        let answer = running.command(&attach);
-        assert_ok(&answer);
+        let answer = running.done(&attach);
         let covered = |answer: &Answer| {
             ["covered_classes", "covered_methods"].map(|key| answer[key].parse::<u32>().or_fail(format_args!("{answer:?}")))
         };
         let without = covered(&answer);
-        let left = running.command("command=detach");
-        assert_ok(&left);
+        let left = running.done("command=detach");
         assert_eq!(left.get("not_restored"), None, "it was not changed, as it cannot be linked: {left:?}");
         assert_eq!(running.ask("complete"), "complete");
-        let answer = running.command(&attach);
-        assert_ok(&answer);
+        let answer = running.done(&attach);
         let with = covered(&answer);
         assert_eq!([with[0] - without[0], with[1] - without[1]], [1, 3], "JDK {}", bench.jdk.feature);
         assert_eq!(running.ask("1000"), "1001");
-        assert_ok(&running.command("command=detach"));
+        running.done("command=detach");
         let tree = Report::read(&out).tree;
         let counts = ["either(I)LUnlinked$Base;", "applyAsInt(I)I"].map(|m| tree.of_method(&format!("Unlinked$Needy.{m}")).calls);
         assert_eq!(counts, [1000, 1], "JDK {}", bench.jdk.feature);
@@ -517,14 +503,14 @@ fn a_method_that_was_waited_for_meanwhile_counts_for_no_other() {
         let directory = build::fresh(&format!("attach-waits-{}", bench.jdk.feature));
         let (first, second) = (directory.join("first.cprof"), directory.join("second.cprof"));
         let mut running = Running::start(bench.program(&[flags, &["Waits"]].concat()), &directory);
-        assert_ok(&running.command(&format!("out={}", first.display())));
+        running.done(&format!("out={}", first.display()));
         assert_eq!(running.ask("hold"), "held");
-        assert_ok(&running.command("command=detach"));
-        assert_ok(&running.command(&format!("include=Waits,out={}", second.display())));
+        running.done("command=detach");
+        running.done(&format!("include=Waits,out={}", second.display()));
         assert_eq!(running.ask("100"), "100");
         assert_eq!(running.ask("release"), "600");
         assert_eq!(running.ask("1000"), "1000");
-        assert_ok(&running.command("command=detach"));
+        running.done("command=detach");
         let report = Report::read(&second);
         let at = format!("JDK {} {flags:?}", bench.jdk.feature);
         assert_eq!(report.tree.of_method("Waits.work(I)I"), Counts { calls: 1100, thrown: 0, bytecodes: 1100 * 99 }, "{at}");
@@ -544,9 +530,9 @@ fn a_loader_that_had_no_stack_to_answer_is_asked_again() {
         let directory = build::fresh(&format!("attach-cramped-{}", bench.jdk.feature));
         let out = directory.join("it.cprof");
         let mut running = Running::start(bench.program(&["-Xint", "Cramped"]), &directory);
-        assert_ok(&running.command(&format!("out={}", out.display())));
+        running.done(&format!("out={}", out.display()));
         let calls: u64 = running.ask("5").parse().or_fail("its answer");
-        assert_ok(&running.command("command=detach"));
+        running.done("command=detach");
         let report = Report::read(&out);
         assert_eq!(report.tree.of_method("Cramped$Later.run()V").calls, calls, "JDK {}", bench.jdk.feature);
         assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
@@ -562,9 +548,9 @@ fn a_system_loader_that_holds_its_lock_is_not_asked_while_threads_stand_still() 
         let mut running =
             Running::start(bench.program(&["-Xshare:off", "-Djava.system.class.loader=Slowly", "Slowly"]), &directory);
         for _ in 0..3 {
-            assert_ok(&running.command(&format!("root=Slowly.requested,out={}", out.display())));
+            running.done(&format!("root=Slowly.requested,out={}", out.display()));
             assert_eq!(running.ask("100"), "4950");
-            assert_ok(&running.command("command=detach"));
+            running.done("command=detach");
             assert_eq!(Report::read(&out).tree.of_method("Slowly.requested(I)I").calls, 1, "JDK {}", bench.jdk.feature);
         }
         assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
@@ -621,7 +607,7 @@ fn frames_of_virtual_threads_that_were_active_before_are_told() {
         let attached = running.command(&format!("include=Parked*,out={}", out.display()));
         assert!(attached["active_frames"].parse::<u32>().is_ok_and(|n| n >= 20), "{attached:?}");
         assert_eq!(running.ask("go on"), "done");
-        assert_ok(&running.command("command=detach"));
+        running.done("command=detach");
         let warnings = Report::read(&out).warnings;
         let told = warnings.iter().any(|w| w.contains("frames were active when cprof came") && w.contains("Parked.parked"));
         assert!(told, "JDK {}: {warnings:?}", bench.jdk.feature);

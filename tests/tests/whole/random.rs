@@ -196,11 +196,6 @@ impl<'t> Turns<'t> {
         self.names.iter().map(|name| self.running.ask(&format!("{name} again"))).collect()
     }
 
-    fn command(&mut self, text: &str) {
-        let answer = self.running.command(text);
-        assert_eq!(answer.get("error"), None, "{text}: {answer:?}");
-    }
-
     fn end(self) {
         assert_eq!(self.running.end(), (String::new(), String::new()));
     }
@@ -236,16 +231,16 @@ fn random_classes_are_counted_in_a_jvm_that_runs_as_in_one_that_was_started_with
         let mut attached = Turns::start(bench, None, &names, &replies);
         assert_eq!(attached.before(), printed[0]);
         let (file, options) = out("attached", bench);
-        attached.command(&options);
+        attached.running.done(&options);
         assert_eq!(attached.again(), printed[1]);
-        attached.command("command=detach");
+        attached.running.done("command=detach");
         let first: Tree = Report::read(&file).tree;
         assert_eq!(first.difference("attached", &launched, "launched"), None, "JDK {}", bench.jdk.feature);
         assert_eq!(attached.again(), printed[2]);
         let (file, options) = out("attached-again", bench);
-        attached.command(&format!("{options},sites=on,cache=2k/8"));
+        attached.running.done(&format!("{options},sites=on,cache=2k/8"));
         assert_eq!(attached.again(), printed[3]);
-        attached.command("command=detach");
+        attached.running.done("command=detach");
         attached.end();
         let counted = |tree: &Tree| names.iter().map(|name| tree.of_method(&format!("{name}.again()I")).calls).sum::<u64>();
         let second = Report::read(&file).tree;

@@ -1,6 +1,6 @@
 //! Attaching to servers while they serve requests: none of them fails, and what is counted is what was asked for.
 
-use cprof_tests::attach::{Answer, Running};
+use cprof_tests::attach::Running;
 use cprof_tests::load::{CLIENTS, Load};
 use cprof_tests::run::{Bench, Report};
 use cprof_tests::servers::Server;
@@ -11,10 +11,6 @@ use std::time::Duration;
 
 /// Between two requests of a client.
 const PAUSE: Duration = Duration::from_millis(1);
-
-fn assert_ok(answer: &Answer) {
-    assert_eq!(answer.get("error"), None, "{answer:?}");
-}
 
 /// The requests that were counted.
 fn handled(server: Server, profile: &Path) -> u64 {
@@ -49,14 +45,13 @@ fn attached_under_load(server: Server) {
 
         // In mid-load: attach, look in both ways, go on.
         let at_first = load.answered();
-        let attach = running.command(&format!("out={}", file("load.cprof").display()));
-        assert_ok(&attach);
+        let attach = running.done(&format!("out={}", file("load.cprof").display()));
         let attached = load.answered();
         let coming = load.longest();
         load.go_on(500);
         // A request that was being served when the agent came is not counted.
         let at_least = load.answered() - attached - CLIENTS;
-        assert_ok(&running.command(&format!("command=snapshot,out={}", file("now.cprof").display())));
+        running.done(&format!("command=snapshot,out={}", file("now.cprof").display()));
         let at_most = load.answered() + CLIENTS - at_first;
         let now = handled(server, &file("now.cprof"));
         assert!((at_least..=at_most).contains(&now), "{jdk}: {now}, not from {at_least} to {at_most}");
@@ -71,23 +66,23 @@ fn attached_under_load(server: Server) {
         load.longest();
 
         // Leave, and come again, in mid-load.
-        assert_ok(&running.command("command=detach"));
+        running.done("command=detach");
         assert!(handled(server, &file("load.cprof")) >= seen, "{jdk}");
         let leaving = load.longest();
         let after = load.go_on(1000);
-        assert_ok(&running.command(&format!("out={}", file("both.cprof").display())));
+        running.done(&format!("out={}", file("both.cprof").display()));
         load.go_on(500);
         let requests = load.stop();
 
         // All is quiet: what is asked for from here is what is counted.
-        assert_ok(&running.command(&format!("command=snapshot,out={}", file("quiet.cprof").display())));
+        running.done(&format!("command=snapshot,out={}", file("quiet.cprof").display()));
         load.ask(137);
-        assert_ok(&running.command("command=detach"));
+        running.done("command=detach");
         assert_eq!(handled(server, &file("both.cprof")) - handled(server, &file("quiet.cprof")), 137, "{jdk}");
         load.ask(50);
-        assert_ok(&running.command(&format!("out={}", file("third.cprof").display())));
+        running.done(&format!("out={}", file("third.cprof").display()));
         load.ask(211);
-        assert_ok(&running.command("command=detach"));
+        running.done("command=detach");
         load.ask(50);
         assert_requests(server, &file("third.cprof"), 211, &jdk);
         assert_eq!(running.end(), (String::new(), String::new()), "{jdk}");
@@ -132,7 +127,7 @@ const COMPARED: u64 = 100;
 fn cost(server: Server, running: &mut Running, load: &mut dyn Load, directory: &Path) -> Tree {
     let mut snapshot = || {
         let file = directory.join("snapshot.cprof");
-        assert_ok(&running.command(&format!("command=snapshot,out={}", file.display())));
+        running.done(&format!("command=snapshot,out={}", file.display()));
         Report::read(&file).tree
     };
     load.ask(WARM);
@@ -160,14 +155,14 @@ fn counts_as_at_launch(server: Server, bench: &Bench) {
     let mut load = server.load(bench, port(&mut running), Duration::ZERO, &directory);
     load.start();
     load.go_on(2000);
-    assert_ok(&running.command(&root));
+    running.done(&root);
     load.go_on(500);
     load.stop();
     let attached = cost(server, &mut running, &mut *load, &directory);
     let jdk = bench.jdk.feature;
     println!("JDK {jdk} {}: {} contexts, {}", server.name(), expected.len(), expected.total());
     assert_eq!(attached.difference("attached", &expected, "launched"), None, "JDK {jdk} {}", server.name());
-    assert_ok(&running.command("command=detach"));
+    running.done("command=detach");
     assert_eq!(running.end(), (String::new(), String::new()));
 }
 

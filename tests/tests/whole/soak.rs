@@ -1,7 +1,7 @@
 //! The agent comes and leaves, over and over, in a program whose threads and classes do so too: totals are exact, and nothing
 //! grows.
 
-use cprof_tests::attach::{Answer, Running};
+use cprof_tests::attach::Running;
 use cprof_tests::run::{Bench, Report};
 use cprof_tests::{OrFail, build, live, run};
 use std::path::Path;
@@ -69,10 +69,6 @@ impl Size {
     }
 }
 
-fn assert_ok(answer: &Answer) {
-    assert_eq!(answer.get("error"), None, "{answer:?}");
-}
-
 /// Sets it when dropped, so that a failed round does not wait for snapshots without end.
 struct Stops<'a>(&'a AtomicBool);
 
@@ -98,9 +94,9 @@ fn snapshots(pid: &str, out: &Path, stop: &AtomicBool) -> u64 {
 
 /// Attaches, has work done, detaches, and checks the totals.
 fn round(program: &mut Running, out: &Path, jdk: u32) {
-    assert_ok(&program.command(&format!("out={}", out.display())));
+    program.done(&format!("out={}", out.display()));
     program.ask(&ROUNDS.to_string());
-    assert_ok(&program.command("command=detach"));
+    program.done("command=detach");
     let tree = Report::read(out).tree;
     let calls = |method: &str| tree.of_method(method).calls;
     assert_eq!(calls("Soak.tick(I)I"), ROUNDS * THREADS * TICKS, "JDK {jdk}");

@@ -33,11 +33,9 @@ fn recursion_that_fits_alone_fits_with_cprof() {
         let mut launched = start(&format!("quiet,out={}", directory.join("launched.cprof").display()));
         SIZES.into_iter().zip(depths).for_each(|(size, depth)| fits(&mut launched, size, depth, "launched"));
         launched.end();
-        let attached = alone.command(&format!("out={}", directory.join("attached.cprof").display()));
-        assert_eq!(attached.get("error"), None, "{attached:?}");
+        alone.done(&format!("out={}", directory.join("attached.cprof").display()));
         SIZES.into_iter().zip(depths).for_each(|(size, depth)| fits(&mut alone, size, depth, "attached"));
-        let left = alone.command("command=detach");
-        assert_eq!(left.get("error"), None, "{left:?}");
+        alone.done("command=detach");
         for (size, depth) in SIZES.into_iter().zip(depths) {
             let now = deepest(&mut alone, size);
             assert!(now.abs_diff(depth) <= depth / 50, "JDK {}: {now} frames, {depth} before", bench.jdk.feature);
