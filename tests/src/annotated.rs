@@ -56,27 +56,27 @@ pub fn sums(annotated: &Value) -> (BTreeMap<String, Sums>, Vec<String>) {
     (methods, reasons)
 }
 
-/// The same from `cprof report --format csv`, without native methods.
-pub fn reported(csv: &str) -> BTreeMap<String, Sums> {
+/// The rows of a CSV with numbers in these columns: all fields, and the numbers.
+pub(crate) fn rows<'c, const N: usize>(csv: &'c str, columns: [&str; N]) -> impl Iterator<Item = (Vec<&'c str>, [u64; N])> {
     let mut lines = csv.lines();
     let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
-    let column = |name: &str| header.iter().position(|h| *h == name).unwrap_or_else(|| panic!("no column {name}"));
-    let (bytecodes, cycles) = (column("bytecodes"), column("cycles"));
-    let mut methods = BTreeMap::new();
-    for line in lines {
+    let at = columns.map(|name| header.iter().position(|h| *h == name).or_fail(format_args!("no column {name}")));
+    lines.map(move |line| {
         let fields: Vec<&str> = line.split(',').collect();
         assert_eq!(fields.len(), header.len(), "no name here needs quotes: {line}");
-        let sums = Sums { bytecodes: fields[bytecodes].parse().or_fail(line), cycles: fields[cycles].parse().or_fail(line) };
-        if sums.bytecodes > 0 {
-            methods.insert(format!("{}.{}{}", fields[0], fields[1], fields[2]), sums);
-        }
-    }
-    methods
+        let numbers = at.map(|at| fields[at].parse().or_fail(line));
+        (fields, numbers)
+    })
+}
+
+/// The same from `cprof report --format csv`, without native methods.
+pub fn reported(csv: &str) -> BTreeMap<String, Sums> {
+    let with_bytecode = rows(csv, ["bytecodes", "cycles"]).filter(|(_, [bytecodes, _])| *bytecodes > 0);
+    let sums = |[bytecodes, cycles]: [u64; 2]| Sums { bytecodes, cycles: cycles as i64 };
+    with_bytecode.map(|(fields, numbers)| (format!("{}.{}{}", fields[0], fields[1], fields[2]), sums(numbers))).collect()
 }
 
 /// A column of a CSV summed up.
 pub fn column_sum(csv: &str, name: &str) -> u64 {
-    let mut lines = csv.lines();
-    let at = lines.next().and_then(|header| header.split(',').position(|h| h == name)).unwrap_or_else(|| panic!("no {name}"));
-    lines.map(|line| line.split(',').nth(at).and_then(|cell| cell.parse::<u64>().ok()).unwrap_or_else(|| panic!("{line}"))).sum()
+    rows(csv, [name]).map(|(_, [number])| number).sum()
 }

@@ -1,5 +1,6 @@
 //! What cprof records, and what `cprof report --target` makes of it.
 
+use crate::annotated::rows;
 use crate::processor::{Cycles, OnProcessor, Sums};
 use crate::run::{Bench, contexts};
 use crate::tree::stable;
@@ -86,15 +87,9 @@ impl Recording {
 
 /// Reads the CSV by method, without native ones: nothing of theirs is counted but calls.
 fn methods(csv: &str) -> BTreeMap<String, Cycles> {
-    let mut lines = csv.lines();
-    let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
-    let column = |name: &str| header.iter().position(|h| *h == name).unwrap_or_else(|| panic!("no column {name}"));
-    let columns = ["cycles", "cycles_total", "entry_misses", "return_misses", "bytecodes"].map(column);
     let mut methods: BTreeMap<String, Cycles> = BTreeMap::new();
-    for line in lines {
-        let fields: Vec<&str> = line.split(',').collect();
-        assert_eq!(fields.len(), header.len(), "no name here needs quotes: {line}");
-        let [own, total, entry_misses, return_misses, bytecodes] = columns.map(|at| fields[at].parse::<u64>().or_fail(line));
+    let columns = ["cycles", "cycles_total", "entry_misses", "return_misses", "bytecodes"];
+    for (fields, [own, total, entry_misses, return_misses, bytecodes]) in rows(csv, columns) {
         if bytecodes > 0 {
             let name = format!("{}.{}{}", stable(fields[0]), fields[1], fields[2]);
             methods.entry(name).or_default().add(Cycles { own, total, entry_misses, return_misses });

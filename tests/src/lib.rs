@@ -63,6 +63,18 @@ impl<T, E: std::fmt::Display> OrFail<T> for Result<T, E> {
     }
 }
 
+impl<T> OrFail<T> for Option<T> {
+    #[track_caller]
+    fn or_fail(self, doing: impl std::fmt::Display) -> T {
+        self.unwrap_or_else(|| panic!("{doing}: not as expected"))
+    }
+}
+
+/// A path as an argument of a command.
+pub fn text(path: &std::path::Path) -> &str {
+    path.to_str().expect("paths of tests are text")
+}
+
 /// Waits until something is so: a minute, for what takes a moment where nothing is wrong.
 #[track_caller]
 pub fn until(what: impl std::fmt::Display, mut is_so: impl FnMut() -> bool) {

@@ -35,16 +35,17 @@ impl Expectation {
     /// Parses what follows `expect:`.
     pub fn parse(text: &str) -> Expectation {
         let mut words = text.split_whitespace();
-        let methods = words.next().or_fail_none(text).split('+').map(str::to_owned).collect();
+        let says = format!("expectation {text:?}");
+        let methods = words.next().or_fail(&says).split('+').map(str::to_owned).collect();
         let mut e = Expectation { methods, calls: None, thrown: None, bytecodes: None };
         for word in words {
-            let (key, value) = word.split_once('=').or_fail_none(text);
-            let value = Some(value.parse().or_fail(format_args!("expectation {text:?}")));
+            let (key, value) = word.split_once('=').or_fail(&says);
+            let value = Some(value.parse().or_fail(&says));
             match key {
                 "calls" => e.calls = value,
                 "thrown" => e.thrown = value,
                 "bytecodes" => e.bytecodes = value,
-                _ => panic!("expectation {text:?}: there is no {key}"),
+                _ => panic!("{says}: there is no {key}"),
             }
         }
         e
@@ -63,17 +64,6 @@ impl Expectation {
                 self.bytecodes
             )
         })
-    }
-}
-
-trait OrFailNone<T> {
-    fn or_fail_none(self, text: &str) -> T;
-}
-
-impl<T> OrFailNone<T> for Option<T> {
-    #[track_caller]
-    fn or_fail_none(self, text: &str) -> T {
-        self.unwrap_or_else(|| panic!("expectation {text:?} is incomplete"))
     }
 }
 

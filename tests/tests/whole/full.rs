@@ -5,7 +5,7 @@ use cprof_tests::attach::Running;
 use cprof_tests::faults::{self, Fault, Orders};
 use cprof_tests::run::{Bench, Ending, Report, end};
 use cprof_tests::tree::Counts;
-use cprof_tests::{OrFail, build, is_without, run};
+use cprof_tests::{OrFail, build, is_without, run, text};
 use std::path::Path;
 use std::process::Command;
 
@@ -106,7 +106,7 @@ fn a_full_disk_is_named_and_the_profile_is_written_elsewhere() {
         let mut within = with_tmpfs(&java(&bench, &build::agent(), &out), "64k", &place);
         within.current_dir(&directory);
         let ending = end(within);
-        assert_ended(&bench, &ending, &[out.to_str().expect("paths of tests are text"), "No space left", "instead"]);
+        assert_ended(&bench, &ending, &[text(&out), "No space left", "instead"]);
         let (elsewhere, _) = counts(&directory.join("it.cprof"));
         assert!(elsewhere.iter().all(|counts| counts.calls > 0), "{elsewhere:?}");
     }

@@ -3,7 +3,7 @@
 use cprof_tests::attach::{socket, trigger};
 use cprof_tests::live::{Workers, calls, command, cprof, recording};
 use cprof_tests::run::{Bench, Ending};
-use cprof_tests::{OrFail, build, run, signal, until};
+use cprof_tests::{OrFail, build, run, signal, text, until};
 use serde_json::Value;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Read;
@@ -11,10 +11,6 @@ use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("paths of tests are text")
-}
 
 /// Calls of `tick` after an attach: some of them at least are in the profile, though what is printed is read a little later.
 const TICKS: u64 = 20_000;
@@ -620,7 +616,7 @@ fn a_jvm_without_metaspace_for_woven_classes_is_left_alone() {
         let says = ["has 1", "of metaspace left", "-XX:MaxMetaspaceSize=14.0 MB", "--include"];
         assert!(refused.code == 1 && says.iter().all(|part| refused.stderr.contains(part)), "{}", refused.stderr);
         let out = build::fresh(&format!("metaspace-{}", bench.jdk.feature)).join("it.cprof");
-        let some = cprof(&["attach", &pid, "--for", "1s", "--include", "Workers*", "-o", out.to_str().expect("text")]);
+        let some = cprof(&["attach", &pid, "--for", "1s", "--include", "Workers*", "-o", text(&out)]);
         assert_eq!(some.code, 0, "JDK {}: {}", bench.jdk.feature, some.stderr);
         assert!(calls(&out, "Workers", "tick") > 0);
         let (ending, _) = workers.kill();

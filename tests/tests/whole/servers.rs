@@ -5,7 +5,7 @@ use cprof_tests::load::{CLIENTS, Load};
 use cprof_tests::run::{Bench, Report};
 use cprof_tests::servers::Server;
 use cprof_tests::tree::{Counts, Tree};
-use cprof_tests::{OrFail, build, live};
+use cprof_tests::{OrFail, build, live, text};
 use std::path::Path;
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ fn attached_under_load(server: Server) {
         let now = handled(server, &file("now.cprof"));
         assert!((at_least..=at_most).contains(&now), "{jdk}: {now}, not from {at_least} to {at_most}");
         let outside = file("outside.cprof");
-        let ending = live::cprof(&["snapshot", &running.pid().to_string(), "-q", "-o", outside.to_str().expect("a text")]);
+        let ending = live::cprof(&["snapshot", &running.pid().to_string(), "-q", "-o", text(&outside)]);
         let warns = ending.stderr.lines().filter(|line| !line.contains("frames were active when cprof came")).count();
         assert_eq!((ending.code, warns), (0, 0), "{jdk}: {}", ending.stderr);
         let seen = handled(server, &outside);

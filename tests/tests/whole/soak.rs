@@ -3,7 +3,7 @@
 
 use cprof_tests::attach::Running;
 use cprof_tests::run::{Bench, Report};
-use cprof_tests::{OrFail, build, live, run};
+use cprof_tests::{OrFail, build, live, run, text};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -82,7 +82,7 @@ impl Drop for Stops<'_> {
 fn snapshots(pid: &str, out: &Path, stop: &AtomicBool) -> u64 {
     let mut taken = 0;
     while !stop.load(Ordering::Relaxed) {
-        let ending = live::cprof(&["snapshot", pid, "-q", "-o", out.to_str().expect("paths of tests are text")]);
+        let ending = live::cprof(&["snapshot", pid, "-q", "-o", text(out)]);
         // Between detaching and attaching there is nothing to read, and at first not yet.
         let nothing = ["not being recorded", "is just beginning"].iter().any(|why| ending.stderr.contains(why));
         assert!(ending.code == 0 || nothing, "{}", ending.stderr);

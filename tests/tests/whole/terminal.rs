@@ -3,7 +3,7 @@
 
 use cprof_tests::live::{Workers, cprof, recording};
 use cprof_tests::run::Report;
-use cprof_tests::{OrFail, build, is_without, jdk, run};
+use cprof_tests::{OrFail, build, is_without, jdk, run, text};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -175,7 +175,7 @@ fn top_fits_the_terminal_and_obeys_keys() {
         assert!(!screen.contains("bytecodes/s"), "{context}: {screen}");
     }
     let written = fs::read_dir(&directory).or_fail(directory.display()).flatten().map(|e| e.path()).next().expect("a snapshot");
-    assert_eq!(cprof(&["report", written.to_str().expect("paths of tests are text")]).code, 0);
+    assert_eq!(cprof(&["report", text(&written)]).code, 0);
 
     // One whose terminal goes away goes, too.
     let terminal = Terminal::start(80, true, &format!("sh -c 'echo $$ >pid; exec {top}'"), &directory);
@@ -195,7 +195,7 @@ fn top_fits_the_terminal_and_obeys_keys() {
         screen.contains(&format!("process {pid} has ended")) && screen.contains("ended with 0")
     });
     let left = recording(pid).expect("it was killed");
-    assert_eq!(cprof(&["clean", left.to_str().expect("paths of tests are text")]).code, 0);
+    assert_eq!(cprof(&["clean", text(&left)]).code, 0);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn top_ends_when_cprof_is_detached() {
     let workers = Workers::start(&bench, None, &[], &[]).started();
     let pid = workers.pid().to_string();
     let out = directory.join("it.cprof");
-    let attach = ["attach", &pid, "--include", "Workers", "-o", out.to_str().expect("paths of tests are text")];
+    let attach = ["attach", &pid, "--include", "Workers", "-o", text(&out)];
     let top = format!("{} top {pid} --every 300ms", build::cprof().display());
     for paused in [false, true] {
         assert_eq!(cprof(&attach).code, 0);

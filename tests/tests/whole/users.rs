@@ -3,7 +3,7 @@
 use cprof_tests::attach;
 use cprof_tests::live::{Workers, cprof, recording};
 use cprof_tests::run::Ending;
-use cprof_tests::{OrFail, build, is_without, live, run};
+use cprof_tests::{OrFail, build, is_without, live, run, text};
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -31,10 +31,6 @@ fn cprof_as_nobody(arguments: &[&str]) -> Ending {
     let mut command = as_nobody(&build::cprof(), arguments);
     command.env("CPROF_AGENT", build::agent()).current_dir("/tmp");
     command.output().or_fail(format_args!("starting {command:?}")).into()
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("paths of tests are text")
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `callgrind_annotate`.
 
-use super::{Costs, JAVAC, Javac, METRICS, OrFailNone, newest, recorded, total};
+use super::{Costs, JAVAC, Javac, METRICS, newest, recorded, total};
 use cprof_tests::{OrFail, build};
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -56,11 +56,11 @@ fn annotated(text: &str) -> BTreeMap<String, Vec<u64>> {
     for line in text.lines().filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit())) {
         let (mut rest, mut numbers) = (line.trim_start(), Vec::new());
         for _ in METRICS {
-            let (number, after) = rest.split_once(' ').or_fail_none(line);
+            let (number, after) = rest.split_once(' ').or_fail(line);
             numbers.push(number.replace(',', "").parse::<u64>().or_fail(line));
             rest = after.trim_start();
             if let Some(share) = rest.strip_prefix('(') {
-                rest = share.split_once(')').or_fail_none(line).1.trim_start();
+                rest = share.split_once(')').or_fail(line).1.trim_start();
             }
         }
         let name = rest.split_once(':').map_or(rest, |(_, function)| function);

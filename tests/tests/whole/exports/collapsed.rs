@@ -1,6 +1,6 @@
 //! Collapsed stacks: drawn by inferno and flamegraph.pl, and added up.
 
-use super::{Costs, JAVAC, Javac, METRICS, OrFailNone, PART, consumers, total};
+use super::{Costs, JAVAC, Javac, METRICS, PART, consumers, total};
 use cprof_export::names;
 use cprof_tests::run::{contexts, exported_name};
 use cprof_tests::{OrFail, build, jdk};
@@ -38,10 +38,10 @@ impl Drawer {
         let mut frames: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         for text in picture.split("<title>").skip(1) {
             // name (1,234 bytecodes, 5.67%)
-            let title = text.split_once("</title>").or_fail_none(text).0;
-            let (name, numbers) = title.rsplit_once(" (").or_fail_none(title);
+            let title = text.split_once("</title>").or_fail(text).0;
+            let (name, numbers) = title.rsplit_once(" (").or_fail(title);
             assert!(!name.contains('<'), "markup: {title}");
-            let (number, rest) = numbers.split_once(' ').or_fail_none(title);
+            let (number, rest) = numbers.split_once(' ').or_fail(title);
             assert!(rest.starts_with(&format!("{metric}, ")), "{title}");
             let number = number.replace(',', "").parse().or_fail(title);
             frames.entry(unescaped(name)).or_default().push(number);
@@ -185,7 +185,7 @@ fn collapsed(javac: &Javac, metric: &str) -> Costs {
         // Callers are most of a line.
         let last = line.iter().rposition(|&byte| byte == b';').map_or(0, |at| at + 1);
         let text = std::str::from_utf8(&line[last..]).or_fail("a frame");
-        let (frame, number) = text.trim_end().rsplit_once(' ').or_fail_none(text);
+        let (frame, number) = text.trim_end().rsplit_once(' ').or_fail(text);
         let number: u64 = number.parse().or_fail(text);
         match costs.get_mut(frame) {
             Some(sum) => sum.0 += number,

@@ -145,16 +145,3 @@ fn consumer(script: &str, file: &Path) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("consumers").join(script);
     build::must(Command::new("node").arg("--max-old-space-size=8192").arg(script).arg(modules).arg(file))
 }
-
-/// A line that is not as it should be ends the test.
-trait OrFailNone<T> {
-    /// The value, or a panic with the line.
-    fn or_fail_none(self, line: &str) -> T;
-}
-
-impl<T> OrFailNone<T> for Option<T> {
-    #[track_caller]
-    fn or_fail_none(self, line: &str) -> T {
-        self.unwrap_or_else(|| panic!("not as expected: {line:?}"))
-    }
-}

@@ -1,6 +1,6 @@
 //! `go tool pprof`.
 
-use super::{Costs, JAVAC, Javac, METRICS, OrFailNone, add, total};
+use super::{Costs, JAVAC, Javac, METRICS, add, total};
 use cprof_tests::{OrFail, build, callgrind};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -133,7 +133,7 @@ fn listed(text: &str) -> Costs {
     for line in text.lines().skip_while(|line| !line.trim_start().starts_with("flat ")).skip(1) {
         let mut rest = line.trim_start();
         let mut word = || {
-            let (word, after) = rest.split_once(char::is_whitespace).or_fail_none(line);
+            let (word, after) = rest.split_once(char::is_whitespace).or_fail(line);
             rest = after.trim_start();
             word
         };
