@@ -102,9 +102,7 @@ pub fn must(command: &mut Command) -> String {
 
 /// The jar of a Java agent, whose classes are on the class path.
 pub fn agent_jar(jdk: &Jdk, class: &str) -> PathBuf {
-    let mut key = DefaultHasher::new();
-    manifest(class).hash(&mut key);
-    let made = cached("agent-jar", key.finish(), |out| drop(agent_jar_of(jdk, out, class, &[])));
+    let made = cached("agent-jar", key(manifest(class), &[]), |out| drop(agent_jar_of(jdk, out, class, &[])));
     made.join(format!("{class}.jar"))
 }
 
@@ -142,11 +140,20 @@ fn hash_files(files: &[PathBuf], hasher: &mut DefaultHasher) {
     }
 }
 
-/// The files of a directory with that extension, sorted.
+/// What [`cached`] things are told apart by: these files, and what else they are made of.
+fn key(of: impl Hash, files: &[PathBuf]) -> u64 {
+    let mut key = DefaultHasher::new();
+    of.hash(&mut key);
+    hash_files(files, &mut key);
+    key.finish()
+}
+
+/// The files below a directory with that extension, sorted.
 fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).or_fail(directory.display());
-    let mut files: Vec<PathBuf> =
-        entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == extension)).collect();
+    let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) = entries.flatten().map(|e| e.path()).partition(|path| path.is_dir());
+    let with_it = files.into_iter().filter(|file| file.extension().is_some_and(|e| e == extension));
+    let mut files: Vec<PathBuf> = with_it.chain(folders.iter().flat_map(|folder| self::files(folder, extension))).collect();
     files.sort();
     files
 }
@@ -180,40 +187,34 @@ fn shared_object(jdk: &Jdk, name: &str, sources: &[PathBuf], key: u64) -> PathBu
     made.join(format!("lib{name}.so"))
 }
 
-/// The classes of `examples/embedded`, compiled by a JDK for the oldest that cprof knows.
-pub fn examples(jdk: &Jdk) -> PathBuf {
-    let sources = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/embedded"), "java");
-    let mut key = DefaultHasher::new();
-    jdk.version.hash(&mut key);
-    hash_files(&sources, &mut key);
-    cached("examples", key.finish(), |out| {
-        must(jdk.command("javac").args(["-Xlint:none", "-g", "--release", "17", "-d"]).arg(out).args(&sources));
+/// The classes of these sources, compiled by a JDK for the oldest that cprof knows. Made anew when a jar of the class path changes.
+fn compiled(name: &str, jdk: &Jdk, sources: &[PathBuf], class_path: &str) -> PathBuf {
+    let jars = std::env::split_paths(class_path).filter(|path| path.is_file());
+    let key = key(&jdk.version, &sources.iter().cloned().chain(jars).collect::<Vec<_>>());
+    cached(name, key, |out| {
+        let mut javac = jdk.command("javac");
+        javac.args(["-Xlint:none", "-g", "--release", "17", "-d"]).arg(out);
+        if !class_path.is_empty() {
+            javac.args(["-cp", class_path]);
+        }
+        must(javac.args(sources));
     })
+}
+
+/// The classes of `examples/embedded`.
+pub fn examples(jdk: &Jdk) -> PathBuf {
+    compiled("examples", jdk, &files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/embedded"), "java"), "")
 }
 
 /// Compiles the programs that use the public API, against `cprof-api.jar`; answers a class path of both.
 pub fn with_api(jdk: &Jdk) -> String {
-    let jar = release("cprof-api.jar");
-    let sources = files(&program::directory().join("api"), "java");
-    let mut key = DefaultHasher::new();
-    jdk.version.hash(&mut key);
-    hash_files(&sources, &mut key);
-    hash_files(std::slice::from_ref(&jar), &mut key);
-    let classes = cached("api", key.finish(), |out| {
-        must(jdk.command("javac").args(["-g", "--release", "17", "-cp"]).arg(&jar).arg("-d").arg(out).args(&sources));
-    });
-    format!("{}:{}", classes.display(), jar.display())
+    let jar = release("cprof-api.jar").display().to_string();
+    format!("{}:{jar}", compiled("api", jdk, &program::sources_of("api"), &jar).display())
 }
 
-/// The class that random classes use, compiled by a JDK for the oldest that cprof knows.
+/// The class that random classes use.
 pub fn random(jdk: &Jdk) -> PathBuf {
-    let sources = program::sources_of("random");
-    let mut key = DefaultHasher::new();
-    jdk.version.hash(&mut key);
-    hash_files(&sources, &mut key);
-    cached("random", key.finish(), |out| {
-        must(jdk.command("javac").args(["-Xlint:none", "-g", "--release", "17", "-d"]).arg(out).args(&sources));
-    })
+    compiled("random", jdk, &program::sources_of("random"), "")
 }
 
 /// Compiles everything for a JDK: the programs of each level with the oldest JDK that knows the level, so that all JDKs run the
@@ -232,10 +233,7 @@ pub fn for_jdk(jdk: &Jdk, all: &[Jdk]) -> Built {
         let compiler = all.iter().find(|j| j.feature >= level).expect("the JDK itself compiles it");
         let mine: Vec<PathBuf> = sources.iter().filter(|(_, l)| *l == level).map(|(path, _)| path.clone()).collect();
         let assembled = assemble::classes();
-        let mut key = DefaultHasher::new();
-        (&compiler.version, level, &assembled).hash(&mut key);
-        hash_files(&mine, &mut key);
-        let key = key.finish();
+        let key = key((&compiler.version, level, &assembled), &mine);
         key.hash(&mut hasher);
         let classes = cached(&format!("classes-{level}"), key, |out| {
             for (name, bytes) in &assembled {
@@ -293,23 +291,13 @@ pub fn jar(prefix: &str) -> PathBuf {
 
 /// The same JDK with programs that use libraries, compiled by the oldest one, in front of those that it has.
 pub fn with_libraries(built: &Built, oldest: &Jdk, libraries: &Libraries) -> Built {
-    let jars: Vec<PathBuf> = libraries.jars.iter().map(|prefix| jar(prefix)).collect();
-    let jar_path: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
-    let class_path = format!("{}:{}", jar_path.join(":"), built.class_path);
+    let jars: Vec<String> = libraries.jars.iter().map(|prefix| jar(prefix).display().to_string()).collect();
+    let class_path = format!("{}:{}", jars.join(":"), built.class_path);
     let sources = program::sources_of(libraries.folder);
-    let mut key = DefaultHasher::new();
-    oldest.version.hash(&mut key);
-    hash_files(&sources, &mut key);
-    hash_files(&jars, &mut key);
-    let key = key.finish();
-    let classes = cached(&format!("classes-{}", libraries.folder), key, |out| {
-        let mut javac = oldest.command("javac");
-        javac.args(["-Xlint:none", "-g", "--release", "17", "-cp", &class_path, "-d"]).arg(out);
-        must(javac.args(&sources));
-    });
-    let mut both = DefaultHasher::new();
-    (built.key, key).hash(&mut both);
-    Built { class_path: format!("{}:{class_path}", classes.display()), key: both.finish(), ..built.clone() }
+    let classes = compiled(&format!("classes-{}", libraries.folder), oldest, &sources, &class_path);
+    // Its name has the key of its own.
+    let both = key((built.key, &classes), &[]);
+    Built { class_path: format!("{}:{class_path}", classes.display()), key: both, ..built.clone() }
 }
 
 /// The class path of the program in `tests/programs/kotlin`, compiled by Kotlin's compiler, with its library.
@@ -317,10 +305,8 @@ pub fn kotlin(jdk: &Jdk) -> String {
     let (compiler, library) = (jar("kotlin-compiler-embeddable-"), jar("kotlin-stdlib-"));
     let jars = compiler.parent().expect("it is in a directory").join("*").display().to_string();
     let sources = program::directory().join("kotlin");
-    let mut key = DefaultHasher::new();
-    hash_files(&[sources.join("acme/Sums.kt"), sources.join("acme/tools/Twice.kt")], &mut key);
-    hash_files(&[compiler], &mut key);
-    let classes = cached("classes-kotlin", key.finish(), |out| {
+    let key = key((), &[files(&sources, "kt"), vec![compiler]].concat());
+    let classes = cached("classes-kotlin", key, |out| {
         let mut kotlinc = jdk.command("java");
         kotlinc
             .args(["-cp", &jars, "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler", "-no-reflect", "-no-stdlib", "-cp"])
