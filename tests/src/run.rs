@@ -13,6 +13,7 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -101,13 +102,13 @@ fn of(jdks: &[Jdk]) -> Vec<Bench> {
 }
 
 /// Runs a test on every JDK found, each on a thread of its own: most have one JVM at a time, which leaves a processor to another.
-pub fn on_every_jdk(test: impl Fn(&Bench) + Sync) {
-    let benches = benches();
+/// Answers what came of it on each of them.
+pub fn on_every_jdk<R: Send>(test: impl Fn(&Bench) -> R + Sync) -> Vec<R> {
+    let (benches, test) = (benches(), &test);
     std::thread::scope(|scope| {
-        for bench in &benches {
-            scope.spawn(|| test(bench));
-        }
-    });
+        let running: Vec<_> = benches.iter().map(|bench| scope.spawn(move || test(bench))).collect();
+        running.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
 }
 
 /// As [`on_every_jdk`], with numbered parts, each of which is due on one of the JDKs: what a part shows is not of a JDK.

@@ -50,7 +50,7 @@ impl Outcome {
 
 #[test]
 fn cycles_are_those_of_the_trace() {
-    let each = |bench: &Bench| {
+    let outcomes = run::on_every_jdk(|bench| {
         let examples = build::examples(&bench.jdk).display().to_string();
         let small = PROGRAMS.iter().enumerate().map(|(i, main)| (*main, bench.built.class_path.as_str(), &CACHES[i % 5..=i % 5]));
         let mut outcome = Outcome::default();
@@ -58,11 +58,6 @@ fn cycles_are_those_of_the_trace() {
             outcome.compare(bench, class_path, main, alone);
         }
         outcome
-    };
-    let benches = run::benches();
-    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
-        let running: Vec<_> = benches.iter().map(|bench| scope.spawn(move || each(bench))).collect();
-        running.into_iter().map(|thread| thread.join().expect("the comparison itself failed, see above")).collect()
     });
     let failures: Vec<&String> = outcomes.iter().flat_map(|o| &o.failures).collect();
     assert!(failures.is_empty(), "{failures:?}");

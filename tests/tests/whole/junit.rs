@@ -1,8 +1,8 @@
 //! `@BytecodeBudget` in the real JUnit, fetched from Maven Central by `scripts/jars`: run with `--ignored`.
 
-use cprof_tests::jdk::{self, Jdk};
+use cprof_tests::jdk::Jdk;
 use cprof_tests::run::Ending;
-use cprof_tests::{OrFail, build, program};
+use cprof_tests::{OrFail, build, program, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,11 +36,7 @@ fn outcome(jdk: &Jdk, classes: &Path, flags: &[String]) -> ([u32; 3], String) {
 #[test]
 #[ignore = "needs JUnit's jar from Maven Central"]
 fn budgets_of_test_methods() {
-    std::thread::scope(|scope| {
-        for jdk in jdk::all() {
-            scope.spawn(move || budgets_on(&jdk));
-        }
-    });
+    run::on_every_jdk(|bench| budgets_on(&bench.jdk));
 }
 
 fn budgets_on(jdk: &Jdk) {

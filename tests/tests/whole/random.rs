@@ -3,6 +3,7 @@
 
 use cprof_tests::attach::Running;
 use cprof_tests::compare::{self, Outcome};
+use cprof_tests::jdk::Jdk;
 use cprof_tests::program::Program;
 use cprof_tests::run::{self, Bench, Mode, Report};
 use cprof_tests::tree::{Bound, Tree};
@@ -47,10 +48,13 @@ fn random_classes_are_counted_as_the_oracle_counts_them() {
     compared.assert();
 }
 
-/// The JDKs with the random classes of a directory.
-fn with_classes(benches: &[Bench], directory: &Path) -> Vec<Bench> {
-    let built = |bench: &Bench| random::built(&bench.built, &benches[0].jdk, directory);
-    benches.iter().map(|bench| Bench { built: built(bench), ..bench.clone() }).collect()
+/// A JDK with the random classes of a directory.
+fn with_classes(bench: &Bench, oldest: &Jdk, directory: &Path) -> Bench {
+    Bench { built: random::built(&bench.built, oldest, directory), ..bench.clone() }
+}
+
+fn all_with_classes(benches: &[Bench], directory: &Path) -> Vec<Bench> {
+    benches.iter().map(|bench| with_classes(bench, &benches[0].jdk, directory)).collect()
 }
 
 /// Compares the classes of some seeds. Where anything differs they are kept, those of each seed by itself if it differs then,
@@ -59,7 +63,7 @@ fn compare(benches: &[Bench], seeds: &[u64]) -> Outcome {
     let directory = build::fresh(&format!("random-{}-{}", seeds[0], seeds.len()));
     println!("seeds {seeds:?}, classes in {}", directory.display());
     let programs: Vec<Program> = seeds.iter().map(|&seed| random::write(seed, true, &directory)).collect();
-    let ours = with_classes(benches, &directory);
+    let ours = all_with_classes(benches, &directory);
     // A JVM that crashes, or refuses the classes, leaves nothing to compare; other seeds are compared all the same.
     let compared = catch_unwind(AssertUnwindSafe(|| compare::in_modes(&ours, MODES, |_| programs.clone())));
     let outcome = compared.unwrap_or_else(|_| Outcome { failures: vec![format!("seeds {seeds:?}")], contexts: 0, cases: 1 });
@@ -97,7 +101,7 @@ fn active_frames_of_random_classes_count_for_what_they_have_executed() {
         let directory = build::fresh(&format!("random-{seed}-halted-{halt}"));
         let mut program = random::write(seed, true, &directory);
         std::fs::write(directory.join("halt"), halt.to_string()).or_fail(directory.display());
-        let ours = with_classes(&benches, &directory);
+        let ours = all_with_classes(&benches, &directory);
         // Where fewer calls are made it ends as usual.
         program.exit = ours[0].plain(&[&program], &[]).code;
         assert!([0, HALTED].contains(&program.exit), "seed {seed}: {}", program.exit);
@@ -132,7 +136,7 @@ fn parts_of_random_classes_are_counted_as_parts_of_the_oracles_tree() {
     // Half of what shares a JVM otherwise: it runs often.
     let programs: Vec<Program> = seeds().iter().take(TOGETHER / 2).map(|&seed| random::write(seed, false, &directory)).collect();
     run::on_every_jdk(|bench| {
-        let bench = Bench { built: random::built(&bench.built, &oldest, &directory), ..bench.clone() };
+        let bench = with_classes(bench, &oldest, &directory);
         let all: Vec<&Program> = programs.iter().collect();
         let truth = bench.oracle(&all, &["-Xint"], "");
         if bench.jdk.feature == oldest.feature {
@@ -215,7 +219,9 @@ fn random_classes_are_counted_in_a_jvm_that_runs_as_in_one_that_was_started_with
         let option = format!("{roots}out={}", out.display());
         (out, option)
     };
-    let turns = |bench: &Bench| {
+    let oldest = run::benches()[0].jdk.clone();
+    run::on_every_jdk(|bench| {
+        let bench = &with_classes(bench, &oldest, &directory);
         let replies = build::fresh(&format!("random-attached-{}", bench.jdk.feature));
         let mut plain = Turns::start(bench, None, &names, &replies);
         let printed = [plain.before(), plain.again(), plain.again(), plain.again()];
@@ -246,12 +252,6 @@ fn random_classes_are_counted_in_a_jvm_that_runs_as_in_one_that_was_started_with
         let second = Report::read(&file).tree;
         assert_eq!([&launched, &first, &second].map(counted), [names.len() as u64; 3], "JDK {}", bench.jdk.feature);
         std::fs::remove_dir_all(&replies).or_fail(replies.display());
-    };
-    let benches = with_classes(&run::benches(), &directory);
-    std::thread::scope(|scope| {
-        for bench in &benches {
-            scope.spawn(|| turns(bench));
-        }
     });
     std::fs::remove_dir_all(&directory).or_fail(directory.display());
 }
