@@ -1,16 +1,11 @@
 //! A JVM that runs already, and commands to the agent in it by HotSpot's attach protocol.
 
-use crate::OrFail;
-use crate::build;
+use crate::{OrFail, PATIENCE, build, within};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// How long a JVM may take for anything asked of it.
-const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A running program that reads requests and prints a line for each.
 pub struct Running {
@@ -178,11 +173,7 @@ fn load(pid: u32, library: &str, absolute: bool, options: &str) -> String {
         let trigger = format!("/proc/{pid}/cwd/.attach_pid{pid}");
         std::fs::write(&trigger, "").or_fail(&trigger);
         crate::signal(pid, libc::SIGQUIT);
-        let begin = Instant::now();
-        while !socket.exists() {
-            assert!(begin.elapsed() < PATIENCE, "the JVM does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        within(PATIENCE, "the JVM to listen", || if socket.exists() { Ok(()) } else { Err("it does not") });
         std::fs::remove_file(&trigger).or_fail(&trigger);
     }
     let mut stream = UnixStream::connect(&socket).or_fail(socket.display());

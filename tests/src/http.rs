@@ -1,7 +1,8 @@
 //! HTTP requests.
 
 use crate::OrFail;
-use crate::load::{CLIENTS, Load, PATIENCE};
+use crate::PATIENCE;
+use crate::load::{CLIENTS, Load};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::Arc;

@@ -44,6 +44,10 @@ pub mod servers;
 pub mod trace;
 pub mod tree;
 
+use std::fmt::Display;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
 /// Sends a signal to a child that has not been waited for, so that the pid is its own.
 pub fn signal(pid: u32, signal: i32) {
     // SAFETY: kill has no memory to misuse.
@@ -53,35 +57,48 @@ pub fn signal(pid: u32, signal: i32) {
 /// Ends the test with a message, with the context of an error.
 pub trait OrFail<T> {
     /// The value, or a panic that says what was being done.
-    fn or_fail(self, doing: impl std::fmt::Display) -> T;
+    fn or_fail(self, doing: impl Display) -> T;
 }
 
-impl<T, E: std::fmt::Display> OrFail<T> for Result<T, E> {
+impl<T, E: Display> OrFail<T> for Result<T, E> {
     #[track_caller]
-    fn or_fail(self, doing: impl std::fmt::Display) -> T {
+    fn or_fail(self, doing: impl Display) -> T {
         self.unwrap_or_else(|error| panic!("{doing}: {error}"))
     }
 }
 
 impl<T> OrFail<T> for Option<T> {
     #[track_caller]
-    fn or_fail(self, doing: impl std::fmt::Display) -> T {
+    fn or_fail(self, doing: impl Display) -> T {
         self.unwrap_or_else(|| panic!("{doing}: not as expected"))
     }
 }
 
 /// A path as an argument of a command.
-pub fn text(path: &std::path::Path) -> &str {
+pub fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }
 
+/// How long may take what a busy machine, or a busy JVM, is asked for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+
 /// Waits until something is so: a minute, for what takes a moment where nothing is wrong.
 #[track_caller]
-pub fn until(what: impl std::fmt::Display, mut is_so: impl FnMut() -> bool) {
-    let since = std::time::Instant::now();
-    while !is_so() {
-        assert!(since.elapsed() < std::time::Duration::from_secs(60), "waiting in vain for {what}");
-        std::thread::sleep(std::time::Duration::from_millis(5));
+pub fn until(what: impl Display, mut is_so: impl FnMut() -> bool) {
+    within(Duration::from_secs(60), what, || if is_so() { Ok(()) } else { Err("it is not so") });
+}
+
+/// Asks until there is an answer. Fails with why there was none the last time.
+#[track_caller]
+pub fn within<T, E: Display>(limit: Duration, what: impl Display, mut ask: impl FnMut() -> Result<T, E>) -> T {
+    let since = Instant::now();
+    loop {
+        match ask() {
+            Ok(answer) => return answer,
+            Err(why) => assert!(since.elapsed() < limit, "waiting in vain for {what}: {why}"),
+        }
+        // What takes long need not be looked at so often.
+        std::thread::sleep((since.elapsed() / 20).clamp(Duration::from_millis(5), Duration::from_millis(50)));
     }
 }
 

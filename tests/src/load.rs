@@ -1,11 +1,10 @@
 //! A bounded load on a server of this machine, every answer of which is checked.
 
+use crate::PATIENCE;
 use std::time::{Duration, Instant};
 
 /// Clients that send requests, each one at a time.
 pub const CLIENTS: u64 = 4;
-/// How long an answer may take on a machine that is busy with something else.
-pub const PATIENCE: Duration = Duration::from_secs(180);
 /// Between two looks at how many are answered.
 const LOOK: Duration = Duration::from_millis(2);
 

@@ -4,10 +4,10 @@
 use cprof_tests::attach::{Answer, Running};
 use cprof_tests::run::{self, Bench, Ending, Report};
 use cprof_tests::tree::{Counts, Tree};
-use cprof_tests::{OrFail, build};
+use cprof_tests::{OrFail, build, until};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const ROOT: &str = "root=Serve.request";
 const REQUESTS: &str = "25 12";
@@ -187,16 +187,8 @@ fn rounds_do_not_add_up() {
         assert!(grown < rounds * 3000, "JDK {}: {memory} kB, and {grown} kB more after {rounds} rounds", bench.jdk.feature);
         assert!(running.files() <= files + 2, "{} files, {files} after {EARLY} rounds", running.files());
         // The last requests' own may not be gone yet, and the VM's compiler has more where there is more to do.
-        let begin = Instant::now();
-        while running.status("Threads") > threads + 4 {
-            assert!(
-                begin.elapsed() < Duration::from_secs(60),
-                "JDK {}: {} threads",
-                bench.jdk.feature,
-                running.status("Threads")
-            );
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        let what = format!("threads of JDK {} to end, of which there were {threads}", bench.jdk.feature);
+        until(what, || running.status("Threads") <= threads + 4);
         assert_eq!(running.end(), (String::new(), String::new()));
     }
 }

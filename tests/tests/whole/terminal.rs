@@ -3,11 +3,11 @@
 
 use cprof_tests::live::{Workers, cprof, recording};
 use cprof_tests::run::Report;
-use cprof_tests::{OrFail, build, is_without, jdk, run, text};
+use cprof_tests::{OrFail, build, is_without, jdk, run, text, until, within};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const HEIGHT: usize = 24;
@@ -51,17 +51,13 @@ impl Terminal {
 
     /// Waits for a screen on which this holds.
     fn until(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
-        let since = Instant::now();
-        loop {
+        let screen = within(PATIENCE, what, || {
             let screen = self.screen(false);
-            if holds(&screen) {
-                // Drawn for this terminal: no line was broken into two.
-                assert!(screen.lines().all(|line| line.chars().count() <= self.width), "{screen}");
-                return screen;
-            }
-            assert!(since.elapsed() < PATIENCE, "no {what} on the screen:\n{screen}");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+            if holds(&screen) { Ok(screen) } else { Err(format!("the screen is\n{screen}")) }
+        });
+        // Drawn for this terminal: no line was broken into two.
+        assert!(screen.lines().all(|line| line.chars().count() <= self.width), "{screen}");
+        screen
     }
 
     fn press(&self, key: &str) {
@@ -182,11 +178,7 @@ fn top_fits_the_terminal_and_obeys_keys() {
     terminal.until("table", |screen| screen.lines().any(is_row));
     let running = fs::read_to_string(directory.join("pid")).or_fail("the process id");
     drop(terminal);
-    let since = Instant::now();
-    while Path::new("/proc").join(running.trim()).exists() {
-        assert!(since.elapsed() < PATIENCE, "cprof top goes on without a terminal");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    until("cprof top to go with its terminal", || !Path::new("/proc").join(running.trim()).exists());
 
     let terminal = Terminal::start(80, true, &top, &directory);
     terminal.until("table", |screen| screen.lines().any(is_row));

@@ -3,7 +3,7 @@
 use cprof_tests::attach;
 use cprof_tests::live::{Workers, cprof, recording};
 use cprof_tests::run::Ending;
-use cprof_tests::{OrFail, build, is_without, live, run, text};
+use cprof_tests::{OrFail, build, is_without, live, run, text, until};
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -273,10 +273,10 @@ fn root_follows_no_link_out_of_a_process_s_own_root() {
     let mut process = process.spawn().or_fail(format_args!("starting {process:?}"));
     let pid = process.id();
     let mapped = || fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| maps.contains("libjvm.so"));
-    while !mapped() {
+    until("the process to have its library", || {
         assert_eq!(process.try_wait().expect("it is a child"), None, "it has ended");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+        mapped()
+    });
     let listed = cprof(&["list", "--format", "csv"]);
     let attached = cprof(&["attach", &pid.to_string(), "-o", text(&victim.join("it.cprof"))]);
     process.kill().expect("it is a child");

@@ -1,7 +1,7 @@
 //! `go tool pprof`.
 
 use super::{Costs, JAVAC, Javac, METRICS, add, total};
-use cprof_tests::{OrFail, build, callgrind};
+use cprof_tests::{OrFail, build, callgrind, within};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -9,8 +9,7 @@ use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A part of javac.
 const PARSING: &str = "com.sun.tools.javac.main.JavaCompiler.parseFiles";
@@ -88,15 +87,8 @@ fn flame_graph(file: &Path) -> String {
         to.read_to_string(&mut answer)?;
         Ok(answer)
     };
-    let since = Instant::now();
-    let answer = loop {
-        match ask() {
-            Ok(answer) => break answer,
-            // It reads the file before it listens.
-            Err(e) => assert!(since.elapsed() < Duration::from_secs(60), "pprof does not answer: {e}"),
-        }
-        thread::sleep(Duration::from_millis(50));
-    };
+    // It reads the file before it listens.
+    let answer = within(Duration::from_secs(60), "an answer of pprof's", ask);
     pprof.kill().and_then(|()| pprof.wait()).or_fail("ending pprof");
     assert!(answer.starts_with("HTTP/1.0 200 "), "pprof: {}", answer.lines().next().unwrap_or_default());
     answer
