@@ -376,6 +376,16 @@ fn a_class_of_which_byte_buddy_replaces_a_method_is_listed() {
     }
 }
 
+/// Where the arena of a JVM begins that was started with these options.
+fn arena(bench: &Bench, options: &[&str]) -> u64 {
+    let running = Running::start(bench.program(&[options, &["Serve"]].concat()), &build::directory());
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", running.pid())).or_fail("reading its maps");
+    let arena = maps.lines().find(|line| line.contains("/cprof-") && line.ends_with("/arena")).or_fail(&maps);
+    let (begin, _) = arena.split_once('-').or_fail(arena);
+    assert_eq!(running.end(), (String::new(), String::new()), "JDK {}", bench.jdk.feature);
+    u64::from_str_radix(begin, 16).or_fail(arena)
+}
+
 /// Where the arena's best address is taken, it is elsewhere, and contexts and misses are the same.
 #[test]
 fn the_arena_may_be_anywhere() {
@@ -383,6 +393,9 @@ fn the_arena_may_be_anywhere() {
     run::on_every_jdk(|bench| {
         let occupant = format!("-agentpath:{}", bench.built.native.join("libupcalls.so").display());
         let out = build::directory().join(format!("elsewhere-{}.cprof", bench.jdk.feature));
+        let cprof = build::agent_option("quiet", &out);
+        let begin = [&[&*cprof][..], &[&occupant, &cprof]].map(|options| arena(bench, options));
+        assert!(begin[0] < 2 << 30 && begin[1] > 2 << 30, "JDK {}: {begin:x?}", bench.jdk.feature);
         for program in program::named(&bench.jdk, SAME_IN_EACH_RUN) {
             for options in ["", ",cache=4k/16", ",sites=on,cache=4k/16+lru:1k/4"] {
                 let contexts = |flags: &[&str]| {
