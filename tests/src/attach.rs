@@ -2,16 +2,24 @@
 
 use crate::{OrFail, PATIENCE, build, within};
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long a program may take for a request: some are asked under the oracle.
+const ANSWER: Duration = Duration::from_secs(600);
 
 /// A running program that reads requests and prints a line for each.
 pub struct Running {
     child: Child,
     requests: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
+    /// What it prints. That and its errors are read all the while: it would wait where a pipe is full.
+    lines: Receiver<String>,
+    errors: Option<JoinHandle<io::Result<String>>>,
     directory: PathBuf,
     agent: PathBuf,
     commands: u32,
@@ -59,17 +67,33 @@ impl Running {
             .or_fail(format_args!("starting {java:?}"));
         forget_earlier(child.id());
         let requests = child.stdin.take();
-        let answers = BufReader::new(child.stdout.take().expect("it is piped"));
-        let mut running =
-            Running { child, requests, answers, directory: directory.to_owned(), agent: agent.to_owned(), commands: 0 };
+        let (answers, errors) = (child.stdout.take().expect("it is piped"), child.stderr.take().expect("it is piped"));
+        let (to, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            let (mut answers, mut line) = (BufReader::new(answers), String::new());
+            // Nobody listens where a test failed.
+            while answers.read_line(&mut line).or_fail("reading what the program prints") > 0
+                && to.send(std::mem::take(&mut line)).is_ok()
+            {}
+        });
+        let errors = Some(std::thread::spawn(|| io::read_to_string(errors)));
+        let running =
+            Running { child, requests, lines, errors, directory: directory.to_owned(), agent: agent.to_owned(), commands: 0 };
         assert_eq!(running.line(), "ready");
         running
     }
 
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.answers.read_line(&mut line).or_fail("reading what the program prints");
-        line.trim_end().to_owned()
+    /// The next line that it prints; `None` at its end.
+    fn next(&self) -> Option<String> {
+        match self.lines.recv_timeout(ANSWER) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("the program in {} neither answers nor ends", self.directory.display()),
+        }
+    }
+
+    fn line(&self) -> String {
+        self.next().unwrap_or_default().trim_end().to_owned()
     }
 
     /// Sends a line and answers the one that comes back.
@@ -146,9 +170,9 @@ impl Running {
     /// agent.
     pub fn end(mut self) -> (String, String) {
         self.requests = None;
-        let (mut stdout, mut stderr) = (String::new(), String::new());
-        self.answers.read_to_string(&mut stdout).or_fail("reading what the program prints");
-        self.child.stderr.take().expect("it is piped").read_to_string(&mut stderr).or_fail("reading its errors");
+        let stdout: String = std::iter::from_fn(|| self.next()).collect();
+        let errors = self.errors.take().expect("it has not been ended").join().expect("it only reads");
+        let stderr = errors.or_fail("reading its errors");
         let status = self.child.wait().or_fail("waiting for the program");
         assert!(status.success(), "{status}: {stderr}");
         let lines: Vec<&str> = stderr.lines().filter(|line| !line.starts_with("WARNING: ")).collect();
