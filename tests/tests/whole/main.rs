@@ -6,6 +6,8 @@ mod annotate;
 mod api;
 mod archives;
 mod attach;
+mod attach_command;
+mod attach_midway;
 mod blackholes;
 mod budgets;
 mod cache_options;
