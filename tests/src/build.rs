@@ -187,7 +187,8 @@ fn shared_object(jdk: &Jdk, name: &str, sources: &[PathBuf], key: u64) -> PathBu
     made.join(format!("lib{name}.so"))
 }
 
-/// The classes of these sources, compiled by a JDK for the oldest that cprof knows. Made anew when a jar of the class path changes.
+/// The classes of these sources, compiled by a JDK for the oldest that cprof knows. Made anew when a jar of the class path
+/// changes.
 fn compiled(name: &str, jdk: &Jdk, sources: &[PathBuf], class_path: &str) -> PathBuf {
     let jars = std::env::split_paths(class_path).filter(|path| path.is_file());
     let key = key(&jdk.version, &sources.iter().cloned().chain(jars).collect::<Vec<_>>());

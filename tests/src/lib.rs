@@ -79,7 +79,7 @@ pub fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }
 
-/// How long may take what a busy machine, or a busy JVM, is asked for.
+/// How long what is asked of a JVM may take on a machine that is busy with something else.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Waits until something is so: a minute, for what takes a moment where nothing is wrong.
