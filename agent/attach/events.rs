@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
 /// The classes that JFR changes, and their subclasses (JDK 17 to 25).
-const BASES: [&[u8]; 2] = [b"jdk/internal/event/Event", b"jdk/jfr/Event"];
+pub const BASES: [&[u8]; 2] = [b"jdk/internal/event/Event", b"jdk/jfr/Event"];
 
 /// Which classes are events.
 #[derive(Default)]

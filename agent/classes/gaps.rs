@@ -63,7 +63,8 @@ impl Classes {
         let is_it = |index| class.pool.tag(index) == Ok(tag::CLASS) && class.pool.class_name(index) == Ok(CONTINUATION);
         if (1..class.pool.count() as u16).any(is_it) && !self.continues.swap(true, Ordering::AcqRel) {
             self.log.append(&Entry::Warning(&format!(
-                "{} uses jdk.internal.vm.Continuation: what is called after one has yielded may be below another context, and of one that                  is never finished a block may count that was not executed to its end",
+                "{} uses jdk.internal.vm.Continuation: what is called after one has yielded may be below another context, and of one that \
+                 is never finished a block may count that was not executed to its end",
                 dotted(&class.name_str())
             )));
         }

@@ -17,8 +17,24 @@ pub(super) type Entered = (EntryId, Vec<(u16, u32)>);
 pub(super) struct Made {
     /// The places in the class file of the methods that were woven, and their ids.
     pub(super) ids: Box<[(u16, u32)]>,
-    /// Bytes of code that all its methods had then; 0: it is not known.
-    pub(super) code_length: u64,
+    /// The code that it has then; `None`: that is not known.
+    pub(super) code: Option<Code>,
+}
+
+/// The code of a woven class, by which its loaded class is known.
+#[derive(Clone, Copy)]
+pub(super) struct Code {
+    /// Bytes of it, of all methods.
+    pub(super) length: u64,
+    /// How many methods count, and how many do not.
+    pub(super) methods: [usize; 2],
+}
+
+impl Code {
+    /// What was made of a class.
+    pub(super) fn of(woven: &Woven) -> Code {
+        Code { length: woven.code_length, methods: [woven.methods.len(), woven.skipped.len()] }
+    }
 }
 
 #[derive(Default)]
@@ -54,10 +70,9 @@ impl Known {
         self.same.get(key).map(|&entry| (entry, self.entries[entry as usize].ids.to_vec()))
     }
 
-    /// How many methods of an entry were woven, and [`Made::code_length`].
-    pub(super) fn made(&self, entry: EntryId) -> (usize, u64) {
-        let made = &self.entries[entry as usize];
-        (made.ids.len(), made.code_length)
+    /// [`Made::code`] of an entry.
+    pub(super) fn code(&self, entry: EntryId) -> Option<Code> {
+        self.entries[entry as usize].code
     }
 
     /// Whether the boot loader's class of that name was entered.
@@ -158,7 +173,7 @@ mod tests {
     use super::*;
 
     fn known(ids: &[&[(u16, u32)]]) -> Known {
-        let entries = ids.iter().map(|&ids| Made { ids: ids.into(), code_length: 0 });
+        let entries = ids.iter().map(|&ids| Made { ids: ids.into(), code: None });
         Known { entries: entries.collect(), ..Known::default() }
     }
 

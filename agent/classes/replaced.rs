@@ -4,6 +4,8 @@
 //! each class, so that it is done only where there may be such an agent.
 
 use super::Classes;
+use super::known::Code;
+use crate::attach::events;
 use crate::faults;
 use crate::jni::Jni;
 use crate::jvmti::Error;
@@ -29,21 +31,26 @@ impl Classes {
         }
         jni.in_frame(|| {
             let classes = self.jvmti.loaded_classes().map_err(|e| e.to_string())?;
-            classes.into_iter().for_each(|class| self.look_for_woven_code(class));
+            classes.into_iter().for_each(|class| self.look_for_woven_code(jni, class));
             Ok(())
         })
     }
 
-    fn look_for_woven_code(&self, class: jclass) {
-        let Some(entry) = self.entry_of(class) else { return };
-        let (woven, code_length) = lock(&self.known).made(entry);
+    fn look_for_woven_code(&self, jni: Jni, class: jclass) {
+        let Some(made) = self.entry_of(class).and_then(|entry| lock(&self.known).code(entry)) else { return };
         // In a running JVM a class may be known as woven a moment before it is, but not when it has begun to run.
-        if woven == 0 || self.sight.is_some() && !self.jvmti.is_initialised(class) {
+        if made.methods[0] == 0 || self.sight.is_some() && !self.jvmti.is_initialised(class) {
             return;
         }
         let name = || self.jvmti.class_name(class).unwrap_or_default();
-        match self.counting(class, code_length) {
-            Ok(Some(counting)) if counting < woven => self.not_covered(&name(), REPLACED),
+        match self.methods_now(class, made) {
+            // Fewer methods count, and more do not. (Methods may be more, which the agent has added, or others: the JVM has refused
+            // what this was woven for, and the class is as it was.)
+            Ok([counting, bare]) if counting < made.methods[0] && bare > made.methods[1] => {
+                if !self.is_event(jni, class) {
+                    self.not_covered(&name(), REPLACED);
+                }
+            }
             Ok(_) => {}
             Err(why) => {
                 let name = dotted(&name());
@@ -54,21 +61,30 @@ impl Classes {
         }
     }
 
-    /// How many methods of a class count. `None`: as many as when it was woven, as its code is as long.
-    fn counting(&self, class: jclass, code_length: u64) -> Result<Option<usize>, String> {
+    /// Whether a class is one of JFR's events, some methods of which it gives bodies of its own after all agents have seen them (JDK 25,
+    /// jfrEventClassTransformer.cpp).
+    fn is_event(&self, jni: Jni, class: jclass) -> bool {
+        let name = |class| self.jvmti.class_name(class).unwrap_or_default();
+        std::iter::successors(jni.superclass(class), |&above| jni.superclass(above))
+            .any(|above| events::BASES.contains(&name(above).as_bytes()))
+    }
+
+    /// How many methods of a class count, and how many do not: as when it was woven where its code is as long.
+    fn methods_now(&self, class: jclass, made: Code) -> Result<[usize; 2], String> {
         let said = |error: Error| error.to_string();
-        // An error: it is not prepared yet, and has no code.
-        let Ok(methods) = self.jvmti.class_methods(class) else { return Ok(None) };
+        // An error: it is not prepared yet, and has run none.
+        let Ok(methods) = self.jvmti.class_methods(class) else { return Ok(made.methods) };
         let with_code = || methods.iter().filter_map(|&method| Some((method, self.jvmti.code_length(method)?)));
-        if with_code().map(|(_, length)| length).sum::<u64>() == code_length {
-            return Ok(None);
+        if with_code().map(|(_, length)| length).sum::<u64>() == made.length {
+            return Ok(made.methods);
         }
         let pool = self.jvmti.constant_pool(class).map_err(said)?;
         let pool = Pool::alone(&pool).map_err(|e| e.to_string())?;
-        let mut counting = 0;
+        let mut now = [0, 0];
         for (method, _) in with_code() {
-            counting += usize::from(weave::calls_runtime(&pool, &self.jvmti.bytecodes(method).map_err(said)?));
+            let counts = weave::calls_runtime(&pool, &self.jvmti.bytecodes(method).map_err(said)?);
+            now[usize::from(!counts)] += 1;
         }
-        Ok(Some(counting))
+        Ok(now)
     }
 }

@@ -307,6 +307,10 @@ fn code_that_was_kept_of_an_earlier_recording_goes_where_nothing_is_woven() {
 /// Of a class whose woven code is gone.
 const REPLACED: &str = "another agent gave it code of its own, without cprof's";
 
+/// Another class of a name.
+const OTHER: &str = "class Plain { int a() { return 1; } int b() { return 2; } int c() { return 3; } int d() { return 4; } int e() { return 5; } \
+                     int f() { return 6; } int g() { return 7; } }";
+
 /// A class that another agent gives the bytes of its file is not counted, and the profile says so.
 #[test]
 fn a_class_whose_code_another_agent_replaces_is_listed() {
@@ -324,9 +328,16 @@ fn a_class_whose_code_another_agent_replaces_is_listed() {
         };
 
         let cprof = build::agent_option("quiet", &out);
-        for (replaced, told, calls) in [("Plain", &["Plain"][..], 0), ("Nobody", &[], 30)] {
+        // What JFR makes of its events is not another agent's. The third is refused, as there are more methods than before: the class is as it was.
+        let other = directory.join("Plain.java");
+        std::fs::write(&other, OTHER).or_fail(other.display());
+        build::must(bench.jdk.command("javac").arg("-d").arg(&directory).arg(&other));
+        let jfr = format!("-XX:StartFlightRecording:filename={}", directory.join("replaced.jfr").display());
+        let refused = format!("Plain {}", directory.join("Plain.class").display());
+        for (replaced, told, calls) in [("Plain", &["Plain"][..], 0), ("Nobody", &[], 30), (&refused, &[], 30)] {
             let replaces = format!("-javaagent:{}={replaced}", jar.display());
-            let ending = Ending::from(bench.program(&[&cprof, &replaces, "Plain"]).output().or_fail("starting java"));
+            let arguments = [&cprof, &replaces, &jfr, "-Xlog:jfr*=off", "Plain"];
+            let ending = Ending::from(bench.program(&arguments).output().or_fail("starting java"));
             assert_eq!(ending.code, 7, "JDK {jdk}: {}", ending.stderr);
             let (classes, tree) = listed();
             assert_eq!(classes, told, "JDK {jdk}");

@@ -19,7 +19,7 @@ fn what_is_not_known_of_continuations_is_told() {
         build::must(javac.args([EXPORT, "-d"]).arg(&directory).args(program::sources_of("continuations")));
         let out = directory.join("continuations.cprof");
         let mut java = bench.jdk.command("java");
-        java.arg(format!("-agentpath:{}=quiet,out={}", build::agent().display(), out.display()));
+        java.arg(build::agent_option("quiet", &out));
         let ending = Ending::from(java.args([EXPORT, "-cp"]).arg(&directory).arg("Generates").output().or_fail("starting java"));
         assert_eq!((ending.code, &*ending.stdout, &*ending.stderr), (0, "90\n", ""), "JDK {jdk}");
         let report = Report::read(&out);
