@@ -328,7 +328,8 @@ fn a_class_whose_code_another_agent_replaces_is_listed() {
         };
 
         let cprof = build::agent_option("quiet", &out);
-        // What JFR makes of its events is not another agent's. The third is refused, as there are more methods than before: the class is as it was.
+        // What JFR makes of its events is not another agent's. The third is refused, as there are more methods than before: the class
+        // is as it was.
         let other = directory.join("Plain.java");
         std::fs::write(&other, OTHER).or_fail(other.display());
         build::must(bench.jdk.command("javac").arg("-d").arg(&directory).arg(&other));
