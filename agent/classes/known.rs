@@ -47,9 +47,9 @@ pub(super) struct Known {
     pub(super) same: FxHashMap<Key, EntryId>,
     /// By loader's tag (0: boot) and name: for frames.
     pub(super) by_name: FxHashMap<i64, FxHashMap<Box<str>, EntryId>>,
-    /// Loaders' tags and names of classes that were woven before one without code to weave was entered for them: which the VM may
-    /// have refused, as another of that name is there.
-    once: FxHashMap<i64, FxHashSet<Box<str>>>,
+    /// As `by_name`, what was entered before for the same loader and name: the VM may have refused what was entered last, as another of
+    /// that name is there, or it is not what a class may become.
+    earlier: FxHashMap<i64, FxHashMap<Box<str>, Vec<EntryId>>>,
     /// In a running JVM: methods that were woven in classes with intrinsic ones, as name and descriptor.
     intrinsic: FxHashMap<Box<str>, Vec<(String, String)>>,
 }
@@ -59,20 +59,29 @@ impl Known {
     pub(super) fn name(&mut self, loader: i64, name: &str, entry: EntryId) {
         self.refused.remove(&entry);
         let before = self.by_name.entry(loader).or_default().insert(name.into(), entry);
-        let is_woven = |entry: EntryId| self.entries.get(entry as usize).is_some_and(|made| !made.ids.is_empty());
-        if before.is_some_and(is_woven) && !is_woven(entry) {
-            self.once.entry(loader).or_default().insert(name.into());
+        if let Some(before) = before.filter(|&before| before != entry) {
+            let earlier = self.earlier.entry(loader).or_default().entry(name.into()).or_default();
+            if !earlier.contains(&before) {
+                earlier.push(before);
+            }
         }
+    }
+
+    /// All that was entered for a loader and name: the last first.
+    fn versions(&self, loader: i64, name: &str) -> impl Iterator<Item = &Made> {
+        let last = self.by_name.get(&loader).and_then(|names| names.get(name));
+        let earlier = self.earlier.get(&loader).and_then(|names| names.get(name));
+        last.into_iter().chain(earlier.into_iter().flatten()).map(|&entry| &self.entries[entry as usize])
+    }
+
+    /// [`Made::code`] of what was entered for a loader and name.
+    pub(super) fn codes(&self, loader: i64, name: &str) -> Vec<Code> {
+        self.versions(loader, name).filter_map(|made| made.code).collect()
     }
 
     /// The entry of such a class.
     pub(super) fn entered(&self, key: &Key) -> Option<Entered> {
         self.same.get(key).map(|&entry| (entry, self.entries[entry as usize].ids.to_vec()))
-    }
-
-    /// [`Made::code`] of an entry.
-    pub(super) fn code(&self, entry: EntryId) -> Option<Code> {
-        self.entries[entry as usize].code
     }
 
     /// Whether the boot loader's class of that name was entered.
@@ -88,7 +97,7 @@ impl Known {
     /// A loader is gone, and its classes are.
     pub(super) fn forget(&mut self, loader: i64) {
         self.by_name.remove(&loader);
-        self.once.remove(&loader);
+        self.earlier.remove(&loader);
     }
 
     /// The frames of that class are none of woven code, whatever was entered before.
@@ -135,8 +144,7 @@ impl Classes {
 
     /// Whether a loaded class counts, or may do so: what was entered for it last is not woven, but something before was.
     pub fn may_be_woven(&self, class: jclass) -> bool {
-        let once =
-            |(loader, name): (i64, String)| lock(&self.known).once.get(&loader).is_some_and(|names| names.contains(&*name));
+        let once = |(loader, name): (i64, String)| lock(&self.known).versions(loader, &name).any(|made| !made.ids.is_empty());
         self.is_woven(class) || self.key_of(class).is_some_and(once)
     }
 
@@ -180,14 +188,17 @@ mod tests {
     #[test]
     fn what_was_woven_is_remembered_when_something_without_code_comes_by_its_name() {
         let mut known = known(&[&[(0, 16)], &[], &[(0, 17)]]);
+        let ids = |known: &Known, name| known.versions(1, name).map(|made| made.ids.to_vec()).collect::<Vec<_>>();
         known.name(1, "a/Same", 0);
-        known.name(1, "a/Same", 2);
+        known.name(1, "a/Same", 0);
         known.name(1, "a/Empty", 1);
-        assert!(known.once.is_empty());
+        assert_eq!((ids(&known, "a/Same"), ids(&known, "a/Empty")), (vec![vec![(0, 16)]], vec![vec![]]));
+        known.name(1, "a/Same", 2);
         known.name(1, "a/Same", 1);
-        assert_eq!(known.once, FxHashMap::from_iter([(1, FxHashSet::from_iter(["a/Same".into()]))]));
+        assert_eq!(ids(&known, "a/Same"), [vec![], vec![(0, 16)], vec![(0, 17)]]);
+        assert!(known.versions(2, "a/Same").next().is_none());
         known.forget(1);
-        assert!(known.once.is_empty() && known.by_name.is_empty());
+        assert!(known.earlier.is_empty() && known.by_name.is_empty());
     }
 
     #[test]

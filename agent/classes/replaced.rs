@@ -20,7 +20,7 @@ use jni_sys::jclass;
 const JAVA_AGENTS: &str = "sun/instrument/InstrumentationImpl";
 
 const REPLACED: &str =
-    "another agent gave it code of its own, without cprof's in it: what runs there is not counted from then on";
+    "another agent gave it, or some of its methods, code of its own, without cprof's in it, which is not counted";
 
 impl Classes {
     /// Lists the classes whose woven code another agent has replaced.
@@ -37,27 +37,26 @@ impl Classes {
     }
 
     fn look_for_woven_code(&self, jni: Jni, class: jclass) {
-        let Some(made) = self.entry_of(class).and_then(|entry| lock(&self.known).code(entry)) else { return };
-        // In a running JVM a class may be known as woven a moment before it is, but not when it has begun to run.
-        if made.methods[0] == 0 || self.sight.is_some() && !self.jvmti.is_initialised(class) {
+        let Some((loader, name)) = self.key_of(class) else { return };
+        let mut made = lock(&self.known).codes(loader, &name);
+        made.retain(|code| code.methods[0] > 0);
+        // In a running JVM a class may be known as woven a moment before it is, but not when it has been initialised.
+        if made.is_empty() || self.sight.is_some() && !self.jvmti.is_initialised(class) {
             return;
         }
-        let name = || self.jvmti.class_name(class).unwrap_or_default();
-        match self.methods_now(class, made) {
-            // Fewer methods count, and more do not. (Methods may be more, which the agent has added, or others: the JVM has refused
-            // what this was woven for, and the class is as it was.)
-            Ok([counting, bare]) if counting < made.methods[0] && bare > made.methods[1] => {
+        match self.methods_now(class, &made) {
+            // Fewer methods count, and more do not: methods may be more, which the agent has added, or others, as the class is what it was
+            // before the JVM refused another version.
+            Ok(Some([counting, bare])) if made.iter().any(|code| counting < code.methods[0] && bare > code.methods[1]) => {
                 if !self.is_event(jni, class) {
-                    self.not_covered(&name(), REPLACED);
+                    self.not_covered(&name, REPLACED);
                 }
             }
             Ok(_) => {}
-            Err(why) => {
-                let name = dotted(&name());
-                self.log.append(&Entry::Warning(&format!(
-                    "whether another agent has replaced the code of {name} is not known ({why}): it may be counted in part"
-                )));
-            }
+            Err(why) => self.log.append(&Entry::Warning(&format!(
+                "whether another agent has replaced the code of {} is not known ({why}): it may be counted in part",
+                dotted(&name)
+            ))),
         }
     }
 
@@ -69,14 +68,15 @@ impl Classes {
             .any(|above| events::BASES.contains(&name(above).as_bytes()))
     }
 
-    /// How many methods of a class count, and how many do not: as when it was woven where its code is as long.
-    fn methods_now(&self, class: jclass, made: Code) -> Result<[usize; 2], String> {
+    /// How many methods of a class count, and how many do not. `None`: its code is as long as it was `made`.
+    fn methods_now(&self, class: jclass, made: &[Code]) -> Result<Option<[usize; 2]>, String> {
         let said = |error: Error| error.to_string();
         // An error: it is not prepared yet, and has run none.
-        let Ok(methods) = self.jvmti.class_methods(class) else { return Ok(made.methods) };
+        let Ok(methods) = self.jvmti.class_methods(class) else { return Ok(None) };
         let with_code = || methods.iter().filter_map(|&method| Some((method, self.jvmti.code_length(method)?)));
-        if with_code().map(|(_, length)| length).sum::<u64>() == made.length {
-            return Ok(made.methods);
+        let length: u64 = with_code().map(|(_, length)| length).sum();
+        if made.iter().any(|code| code.length == length) {
+            return Ok(None);
         }
         let pool = self.jvmti.constant_pool(class).map_err(said)?;
         let pool = Pool::alone(&pool).map_err(|e| e.to_string())?;
@@ -85,6 +85,6 @@ impl Classes {
             let counts = weave::calls_runtime(&pool, &self.jvmti.bytecodes(method).map_err(said)?);
             now[usize::from(!counts)] += 1;
         }
-        Ok(now)
+        Ok(Some(now))
     }
 }

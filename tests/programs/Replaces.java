@@ -1,6 +1,6 @@
 // Shows: nothing by itself: a Java agent that gives a class the bytes of its file, whatever it is shown: as it is loaded if the agent comes with the JVM,
 // else by retransformation. With "NAME gone" it does so no more, and the class gets back what it had. With "NAME FILE" it has the JVM redefine the class
-// with a file that it must refuse. See tests/tests/whole/agents.rs.
+// with a file that it must refuse, and with "NAME FILE too" does what it does by retransformation after that. See tests/tests/whole/agents.rs.
 // not-run
 import java.io.IOException;
 import java.io.InputStream;
@@ -35,6 +35,7 @@ class Replaces implements ClassFileTransformer {
         String[] words = argument.split(" ");
         if (words.length > 1) {
             refused(Class.forName(words[0]), Files.readAllBytes(Path.of(words[1])), instrumentation);
+            if (words.length > 2) agentmain(words[0], instrumentation);
             return;
         }
         first = instrumentation;

@@ -305,11 +305,14 @@ fn code_that_was_kept_of_an_earlier_recording_goes_where_nothing_is_woven() {
 }
 
 /// Of a class whose woven code is gone.
-const REPLACED: &str = "another agent gave it code of its own, without cprof's";
+const REPLACED: &str = "another agent gave it, or some of its methods, code of its own, without cprof's";
 
-/// Another class of a name.
-const OTHER: &str = "class Plain { int a() { return 1; } int b() { return 2; } int c() { return 3; } int d() { return 4; } int e() { return 5; } \
-                     int f() { return 6; } int g() { return 7; } }";
+/// Other classes of a name, which a class cannot become, with more methods and with fewer.
+const OTHERS: [&str; 2] = [
+    "class Plain { int a() { return 1; } int b() { return 2; } int c() { return 3; } int d() { return 4; } int e() { return 5; } int f() { return 6; } \
+     int g() { return 7; } }",
+    "class Plain { }",
+];
 
 /// A class that another agent gives the bytes of its file is not counted, and the profile says so.
 #[test]
@@ -328,16 +331,25 @@ fn a_class_whose_code_another_agent_replaces_is_listed() {
         };
 
         let cprof = build::agent_option("quiet", &out);
-        // What JFR makes of its events is not another agent's. The third is refused, as there are more methods than before: the class
-        // is as it was.
-        let other = directory.join("Plain.java");
-        std::fs::write(&other, OTHER).or_fail(other.display());
-        build::must(bench.jdk.command("javac").arg("-d").arg(&directory).arg(&other));
+        let others = OTHERS.map(|source| {
+            let directory = build::fresh(&format!("replaced-by-{}-{jdk}", source.len()));
+            let file = directory.join("Plain.java");
+            std::fs::write(&file, source).or_fail(file.display());
+            build::must(bench.jdk.command("javac").arg("-d").arg(&directory).arg(&file));
+            directory.join("Plain.class").display().to_string()
+        });
+        let [refused, then_replaced] = [format!("Plain {}", others[0]), format!("Plain {} too", others[1])];
+        // What JFR makes of its events is not another agent's; nor is a class replaced as something else was refused.
         let jfr = format!("-XX:StartFlightRecording:filename={}", directory.join("replaced.jfr").display());
-        let refused = format!("Plain {}", directory.join("Plain.class").display());
-        for (replaced, told, calls) in [("Plain", &["Plain"][..], 0), ("Nobody", &[], 30), (&refused, &[], 30)] {
+        let plain: &[&str] = &["Plain"];
+        for (replaced, more, told, calls) in [
+            ("Plain", &[][..], plain, 0),
+            ("Nobody", &[&*jfr, "-Xlog:jfr*=off"], &[], 30),
+            (&refused, &[], &[], 30),
+            (&then_replaced, &[], plain, 0),
+        ] {
             let replaces = format!("-javaagent:{}={replaced}", jar.display());
-            let arguments = [&cprof, &replaces, &jfr, "-Xlog:jfr*=off", "Plain"];
+            let arguments = [&[&*cprof, &replaces], more, plain].concat();
             let ending = Ending::from(bench.program(&arguments).output().or_fail("starting java"));
             assert_eq!(ending.code, 7, "JDK {jdk}: {}", ending.stderr);
             let (classes, tree) = listed();
