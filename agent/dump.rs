@@ -148,7 +148,10 @@ impl Agent {
         if let Err(error) = faults::io("profile write") {
             return (Err(format!("cannot write {}: {error}", out.display())), Duration::ZERO);
         }
-        if let Err(why) = contained(|| self.classes.list_replaced(jni)) {
+        // While the agent leaves, classes lose their woven code.
+        if !self.is_leaving()
+            && let Err(why) = contained(|| self.classes.list_replaced(jni))
+        {
             let warning = format!("whether another agent has replaced the code of classes is not known ({why})");
             self.log.append(&Entry::Warning(&warning));
         }

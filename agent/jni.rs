@@ -136,6 +136,7 @@ impl<'a> Jni<'a> {
         }
         let reference = call!(self, v1_2, NewWeakGlobalRef, object);
         if reference.is_null() {
+            refusals::note("JNI NewWeakGlobalRef");
             self.failed();
         }
         reference

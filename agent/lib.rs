@@ -229,8 +229,8 @@ fn what_panicked(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref().copied()).unwrap_or("unknown")
 }
 
-/// What to do where it is not.
-const ONCE: &str = "give it once, by cprof run or -agentpath (in JAVA_TOOL_OPTIONS and JDK_JAVA_OPTIONS, too)";
+/// The way out for who gives the agent twice.
+const GIVE_ONCE: &str = "give it once: by cprof run, by -agentpath, or in JAVA_TOOL_OPTIONS or JDK_JAVA_OPTIONS";
 
 /// Called by the VM when it loads the agent at launch.
 ///
@@ -255,11 +255,11 @@ pub unsafe extern "C" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _
         }
     };
     if Agent::get().is_some() {
-        message(&format!("the agent is given twice; {ONCE}"));
+        message(&format!("the agent is given twice; {GIVE_ONCE}"));
         return JNI_ERR;
     }
     if let Some(other) = copies::other() {
-        message(&format!("the agent is given twice: another copy of it, {other}, is in this JVM; {ONCE}"));
+        message(&format!("the agent is given twice: another copy of it, {other}, is in this JVM; {GIVE_ONCE}"));
         return JNI_ERR;
     }
     // SAFETY: the VM passed it.

@@ -155,5 +155,6 @@ fn restore(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<Restored, Strin
         reply.put("not_restored", format!("{name}: another agent gave it changed code with cprof's in it"));
     }
     // What is known to stay woven counts into the junk node like what was never linked.
-    Ok(Restored { all: quiet && agent.classes.strange().is_empty(), longest: outcome.longest })
+    let all = quiet && !outcome.no_memory && agent.classes.strange().is_empty();
+    Ok(Restored { all, longest: outcome.longest })
 }

@@ -31,8 +31,11 @@ pub struct Lastings {
 
 impl Lastings {
     /// One more. Of those that the VM has collected nothing is kept, sooner or later: a program may define hidden classes without
-    /// end.
+    /// end. One to which the VM had no memory for a reference stays, and cannot be told from others any more.
     pub fn push(&mut self, jni: Jni, lasting: Lasting) {
+        if lasting.class.is_null() {
+            return lose();
+        }
         const AT_LEAST: usize = 1024;
         if self.all.len() >= self.full.max(AT_LEAST) {
             self.all = self.take_alive(jni);

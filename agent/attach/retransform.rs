@@ -154,7 +154,11 @@ pub fn all(jvmti: Jvmti, classes: &Watched<'_>, mut refused: impl FnMut(jclass, 
         let begin = Instant::now();
         HOOKS.set(Hooks::default());
         let (result, places) = jni.in_frame(|| {
-            let alive = batch.iter().enumerate().filter_map(|(place, &class)| Some((place, jni.local(class)?)));
+            let alive = batch.iter().enumerate().filter_map(|(place, &class)| {
+                let found = jni.local(class);
+                outcome.no_memory |= found.is_none() && !jni.is_gone(class);
+                Some((place, found?))
+            });
             let (places, alive): (Vec<usize>, Vec<jclass>) = alive.unzip();
             (jvmti.retransform(&alive), places)
         });

@@ -216,7 +216,7 @@ fn prepare(vm: Vm, jvmti: Jvmti, jni: Jni, options: Options) -> Result<Arc<Agent
 /// Refuses where the process' group may have too little memory for what attaching takes: the kernel might end the process.
 fn has_room(jvmti: Jvmti, jni: Jni, limits: &Limits, policy: &Policy, options: &Options) -> Result<(), String> {
     // Measured: 49 MB more with 700 classes on JDK 17, 53 with 1,250 on JDK 25, and 24 and 27 if they were only looked at, 8 of
-    // them the arena; of each class the metaspace (`cli/src/live/attach.rs`), its code in the class log, and what is compiled
+    // them the arena; of each class the metaspace (`cli/src/live/attach/target.rs`), its code in the class log, and what is compiled
     // anew. And a margin.
     const WOVEN: u64 = 32 << 10;
     const SEEN: u64 = 8 << 10;

@@ -56,12 +56,13 @@ impl Classes {
         short
     }
 
-    /// Says so of the first class that uses the JDK's continuations itself, by its internal name. Virtual threads are made of them, and
-    /// have contexts of their own; here the thread stays the same, and its context is that of the frames that have gone.
+    /// Says so of the first class that uses the JDK's continuations itself. Virtual threads are made of them, and have contexts of
+    /// their own; here the thread stays the same, and its context is that of the frames that have gone.
     pub(super) fn note_continuations(&self, class: &ClassFile<'_>) {
         const CONTINUATION: &[u8] = b"jdk/internal/vm/Continuation";
         let is_it = |index| class.pool.tag(index) == Ok(tag::CLASS) && class.pool.class_name(index) == Ok(CONTINUATION);
-        if (1..class.pool.count() as u16).any(is_it) && !self.continues.swap(true, Ordering::AcqRel) {
+        let said = || self.continues.load(Ordering::Acquire);
+        if !said() && (1..class.pool.count() as u16).any(is_it) && !self.continues.swap(true, Ordering::AcqRel) {
             self.log.append(&Entry::Warning(&format!(
                 "{} uses jdk.internal.vm.Continuation: what is called after one has yielded may be below another context, and of one that \
                  is never finished a block may count that was not executed to its end",

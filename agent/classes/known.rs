@@ -17,24 +17,8 @@ pub(super) type Entered = (EntryId, Vec<(u16, u32)>);
 pub(super) struct Made {
     /// The places in the class file of the methods that were woven, and their ids.
     pub(super) ids: Box<[(u16, u32)]>,
-    /// The code that it has then; `None`: that is not known.
-    pub(super) code: Option<Code>,
-}
-
-/// The code of a woven class, by which its loaded class is known.
-#[derive(Clone, Copy)]
-pub(super) struct Code {
-    /// Bytes of it, of all methods.
-    pub(super) length: u64,
-    /// How many methods count, and how many do not.
-    pub(super) methods: [usize; 2],
-}
-
-impl Code {
-    /// What was made of a class.
-    pub(super) fn of(woven: &Woven) -> Code {
-        Code { length: woven.code_length, methods: [woven.methods.len(), woven.skipped.len()] }
-    }
+    /// Bytes of code that all its methods have then; `None`: that is not known.
+    pub(super) code_length: Option<u64>,
 }
 
 #[derive(Default)]
@@ -47,8 +31,8 @@ pub(super) struct Known {
     pub(super) same: FxHashMap<Key, EntryId>,
     /// By loader's tag (0: boot) and name: for frames.
     pub(super) by_name: FxHashMap<i64, FxHashMap<Box<str>, EntryId>>,
-    /// As `by_name`, what was entered before for the same loader and name: the VM may have refused what was entered last, as another of
-    /// that name is there, or it is not what a class may become.
+    /// As `by_name`, what was entered before for the same loader and name: the VM may have refused what was entered last, as
+    /// another of that name is there, or it is not what a class may become.
     earlier: FxHashMap<i64, FxHashMap<Box<str>, Vec<EntryId>>>,
     /// In a running JVM: methods that were woven in classes with intrinsic ones, as name and descriptor.
     intrinsic: FxHashMap<Box<str>, Vec<(String, String)>>,
@@ -67,16 +51,20 @@ impl Known {
         }
     }
 
-    /// All that was entered for a loader and name: the last first.
-    fn versions(&self, loader: i64, name: &str) -> impl Iterator<Item = &Made> {
+    /// All that was entered for a loader and name: the last first, unless it is not woven for a reason.
+    fn versions(&self, loader: i64, name: &str) -> impl Iterator<Item = (EntryId, &Made)> {
         let last = self.by_name.get(&loader).and_then(|names| names.get(name));
         let earlier = self.earlier.get(&loader).and_then(|names| names.get(name));
-        last.into_iter().chain(earlier.into_iter().flatten()).map(|&entry| &self.entries[entry as usize])
+        last.into_iter().chain(earlier.into_iter().flatten()).map(|&entry| (entry, &self.entries[entry as usize]))
     }
 
-    /// [`Made::code`] of what was entered for a loader and name.
-    pub(super) fn codes(&self, loader: i64, name: &str) -> Vec<Code> {
-        self.versions(loader, name).filter_map(|made| made.code).collect()
+    /// The woven versions of a class, with [`Made::code`]. None where it was not woven the last time.
+    pub(super) fn woven_versions(&self, loader: i64, name: &str) -> Vec<(EntryId, u64)> {
+        if !self.by_name.get(&loader).is_some_and(|names| names.contains_key(name)) {
+            return Vec::new();
+        }
+        let woven = self.versions(loader, name).filter(|(_, made)| !made.ids.is_empty());
+        woven.filter_map(|(entry, made)| Some((entry, made.code_length?))).collect()
     }
 
     /// The entry of such a class.
@@ -142,10 +130,10 @@ impl Classes {
         self.entry_of(class).is_some_and(|entry| !lock(&self.known).entries[entry as usize].ids.is_empty())
     }
 
-    /// Whether a loaded class counts, or may do so: what was entered for it last is not woven, but something before was.
+    /// Whether a loaded class counts, or may do so: something that was entered for it, now or before, is woven.
     pub fn may_be_woven(&self, class: jclass) -> bool {
-        let once = |(loader, name): (i64, String)| lock(&self.known).versions(loader, &name).any(|made| !made.ids.is_empty());
-        self.is_woven(class) || self.key_of(class).is_some_and(once)
+        let any = |(loader, name): (i64, String)| lock(&self.known).versions(loader, &name).any(|(_, made)| !made.ids.is_empty());
+        self.is_woven(class) || self.key_of(class).is_some_and(any)
     }
 
     /// Whether a class is a hidden one that was woven.
@@ -181,14 +169,14 @@ mod tests {
     use super::*;
 
     fn known(ids: &[&[(u16, u32)]]) -> Known {
-        let entries = ids.iter().map(|&ids| Made { ids: ids.into(), code: None });
+        let entries = ids.iter().map(|&ids| Made { ids: ids.into(), code_length: Some(1) });
         Known { entries: entries.collect(), ..Known::default() }
     }
 
     #[test]
     fn what_was_woven_is_remembered_when_something_without_code_comes_by_its_name() {
         let mut known = known(&[&[(0, 16)], &[], &[(0, 17)]]);
-        let ids = |known: &Known, name| known.versions(1, name).map(|made| made.ids.to_vec()).collect::<Vec<_>>();
+        let ids = |known: &Known, name| known.versions(1, name).map(|(_, made)| made.ids.to_vec()).collect::<Vec<_>>();
         known.name(1, "a/Same", 0);
         known.name(1, "a/Same", 0);
         known.name(1, "a/Empty", 1);
@@ -197,6 +185,9 @@ mod tests {
         known.name(1, "a/Same", 1);
         assert_eq!(ids(&known, "a/Same"), [vec![], vec![(0, 16)], vec![(0, 17)]]);
         assert!(known.versions(2, "a/Same").next().is_none());
+        assert_eq!(known.woven_versions(1, "a/Same"), [(0, 1), (2, 1)]);
+        known.unname(1, "a/Same");
+        assert!(known.woven_versions(1, "a/Same").is_empty() && known.versions(1, "a/Same").next().is_some());
         known.forget(1);
         assert!(known.earlier.is_empty() && known.by_name.is_empty());
     }

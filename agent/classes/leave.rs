@@ -86,7 +86,7 @@ impl Classes {
             methods,
             skipped: left.skipped.clone(),
         }));
-        known.entries.push(Made { ids, code: None });
+        known.entries.push(Made { ids, code_length: None });
         drop(known);
         lock(&self.adopted).insert(entry, left.woven_for.clone());
         if !entered {

@@ -26,7 +26,7 @@ use cprof_instrument::weave::{self, Woven};
 use cprof_profile::options::Options;
 use jni_sys::{jclass, jobject};
 use kept::{Comes, Kept};
-use known::{Code, Entered, Known, Made};
+use known::{Entered, Known, Made};
 use loaders::{APP_LOADER, Loaders, PLATFORM_LOADER};
 use prepare::{Prepared, changed};
 use rustc_hash::FxHashMap;
@@ -345,7 +345,7 @@ impl Classes {
         let Prepared { key, name, outcome, adds_methods, record } = prepared;
         let woven = outcome.as_ref().ok().and_then(Option::as_ref);
         let ids = woven.iter().flat_map(|w| &w.methods).map(|m| (m.index, m.id)).collect();
-        let made = Made { ids, code: woven.map(Code::of) };
+        let made = Made { ids, code_length: woven.map(|woven| woven.code_length) };
         let id = {
             // Under the lock, so that the number of an entry is its place in the log.
             let mut known = crate::lock(&self.known);

@@ -1,5 +1,5 @@
-// Shows: how much of the processor's time an exception takes to leave constructors that nest as deep as asked, and methods that do; the
-// shortest of ten times each, in microseconds.
+// Shows: how much of the processor's time an exception takes to leave constructors that nest as deep as asked, and methods that
+// do; the shortest of ten times each, in microseconds.
 // not-run
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;

@@ -1,5 +1,5 @@
-// Shows: how much of the processor's time calls of more methods than a node has slots take near the first method of a thread, and as deep
-// as asked; the shortest of ten times each, in microseconds.
+// Shows: how much of the processor's time calls of more methods than a node has slots take near the first method of a thread, and as
+// deep as asked; the shortest of ten times each, in microseconds.
 // not-run
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;

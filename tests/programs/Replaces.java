@@ -1,6 +1,7 @@
-// Shows: nothing by itself: a Java agent that gives a class the bytes of its file, whatever it is shown: as it is loaded if the agent comes with the JVM,
-// else by retransformation. With "NAME gone" it does so no more, and the class gets back what it had. With "NAME FILE" it has the JVM redefine the class
-// with a file that it must refuse, and with "NAME FILE too" does what it does by retransformation after that. See tests/tests/whole/agents.rs.
+// Shows: nothing by itself: a Java agent that gives a class the bytes of its file, whatever it is shown: as it is loaded if the agent
+// comes with the JVM, else by retransformation. With "NAME gone" it does so no more, and the class gets back what it had. With
+// "NAME FILE" it has the JVM redefine the class with a file that it must refuse, and with "NAME FILE too" does what it does by
+// retransformation after that. See tests/tests/whole/agents.rs.
 // not-run
 import java.io.IOException;
 import java.io.InputStream;

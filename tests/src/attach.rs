@@ -18,7 +18,7 @@ pub struct Running {
     child: Child,
     requests: Option<ChildStdin>,
     /// What it prints. That and its errors are read all the while: it would wait where a pipe is full.
-    lines: Receiver<String>,
+    lines: Receiver<io::Result<String>>,
     errors: Option<JoinHandle<io::Result<String>>>,
     directory: PathBuf,
     agent: PathBuf,
@@ -70,11 +70,16 @@ impl Running {
         let (answers, errors) = (child.stdout.take().expect("it is piped"), child.stderr.take().expect("it is piped"));
         let (to, lines) = mpsc::channel();
         std::thread::spawn(move || {
-            let (mut answers, mut line) = (BufReader::new(answers), String::new());
-            // Nobody listens where a test failed.
-            while answers.read_line(&mut line).or_fail("reading what the program prints") > 0
-                && to.send(std::mem::take(&mut line)).is_ok()
-            {}
+            let mut answers = BufReader::new(answers);
+            loop {
+                let mut line = String::new();
+                let read = answers.read_line(&mut line);
+                let more = matches!(read, Ok(1..));
+                // Nobody listens where a test failed.
+                if matches!(read, Ok(0)) || to.send(read.map(|_| line)).is_err() || !more {
+                    return;
+                }
+            }
         });
         let errors = Some(std::thread::spawn(|| io::read_to_string(errors)));
         let running =
@@ -86,7 +91,7 @@ impl Running {
     /// The next line that it prints; `None` at its end.
     fn next(&self) -> Option<String> {
         match self.lines.recv_timeout(ANSWER) {
-            Ok(line) => Some(line),
+            Ok(line) => Some(line.or_fail("reading what the program prints")),
             Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => panic!("the program in {} neither answers nor ends", self.directory.display()),
         }

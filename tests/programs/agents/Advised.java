@@ -1,6 +1,6 @@
 // Shows: nothing by itself: a Java agent that has Byte Buddy count calls of Serve.fib, and exceptions of Serve.refuse, by advice within
-// their code. Loaded again with the argument "reset", it gives the classes their code back. With "replace" it has Byte Buddy make another
-// body for Serve.refuse instead. See tests/tests/whole/agents.rs.
+// their code. Loaded again with the argument "reset", it gives the classes their code back. With "replace" it has Byte Buddy make
+// another body for Serve.refuse instead. See tests/tests/whole/agents.rs.
 // not-run
 import java.lang.instrument.Instrumentation;
 import net.bytebuddy.agent.builder.AgentBuilder;

@@ -4,9 +4,10 @@
 use cprof_tests::attach::Running;
 use cprof_tests::run::{self, Bench, Ending, Report};
 use cprof_tests::tree::Tree;
-use cprof_tests::{build, until};
+use cprof_tests::{build, within};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 const ROOT: &str = "root=Serve.request";
 const REQUESTS: &str = "25 12";
@@ -187,7 +188,10 @@ fn rounds_do_not_add_up() {
         assert!(running.files() <= files + 2, "{} files, {files} after {EARLY} rounds", running.files());
         // The last requests' own may not be gone yet, and the VM's compiler has more where there is more to do.
         let what = format!("threads of JDK {} to end, of which there were {threads}", bench.jdk.feature);
-        until(what, || running.status("Threads") <= threads + 4);
+        within(Duration::from_secs(60), what, || {
+            let now = running.status("Threads");
+            if now <= threads + 4 { Ok(()) } else { Err(format!("there are {now}")) }
+        });
         assert_eq!(running.end(), (String::new(), String::new()));
     }
 }

@@ -3,7 +3,7 @@
 
 use cprof_tests::live::{Workers, cprof, recording};
 use cprof_tests::run::Report;
-use cprof_tests::{OrFail, build, is_without, jdk, run, text, until, within};
+use cprof_tests::{OrFail, build, is_without, jdk, run, text, within};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -178,7 +178,8 @@ fn top_fits_the_terminal_and_obeys_keys() {
     terminal.until("table", |screen| screen.lines().any(is_row));
     let running = fs::read_to_string(directory.join("pid")).or_fail("the process id");
     drop(terminal);
-    until("cprof top to go with its terminal", || !Path::new("/proc").join(running.trim()).exists());
+    let top_is_there = || Path::new("/proc").join(running.trim()).exists();
+    within(PATIENCE, "cprof top to go with its terminal", || if top_is_there() { Err("it is there") } else { Ok(()) });
 
     let terminal = Terminal::start(80, true, &top, &directory);
     terminal.until("table", |screen| screen.lines().any(is_row));
