@@ -13,7 +13,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(super) type Entered = (EntryId, Vec<(u16, u32)>);
 
 /// What was made of a class.
-#[derive(Default)]
 pub(super) struct Made {
     /// The places in the class file of the methods that were woven, and their ids.
     pub(super) ids: Box<[(u16, u32)]>,
@@ -58,9 +57,9 @@ impl Known {
         last.into_iter().chain(earlier.into_iter().flatten()).map(|&entry| (entry, &self.entries[entry as usize]))
     }
 
-    /// The woven versions of a class, with [`Made::code`]. None where it was not woven the last time.
+    /// The woven versions of a class, with [`Made::code_length`]. None where it was not woven the last time.
     pub(super) fn woven_versions(&self, loader: i64, name: &str) -> Vec<(EntryId, u64)> {
-        if !self.by_name.get(&loader).is_some_and(|names| names.contains_key(name)) {
+        if !self.has(loader, name) {
             return Vec::new();
         }
         let woven = self.versions(loader, name).filter(|(_, made)| !made.ids.is_empty());
@@ -72,9 +71,9 @@ impl Known {
         self.same.get(key).map(|&entry| (entry, self.entries[entry as usize].ids.to_vec()))
     }
 
-    /// Whether the boot loader's class of that name was entered.
-    pub(super) fn is_boot_class(&self, name: &str) -> bool {
-        self.by_name.get(&0).is_some_and(|names| names.contains_key(name))
+    /// Whether a class was entered for a loader and name, and is not left alone since.
+    pub(super) fn has(&self, loader: i64, name: &str) -> bool {
+        self.by_name.get(&loader).is_some_and(|names| names.contains_key(name))
     }
 
     /// Whether a class of any loader was entered so.

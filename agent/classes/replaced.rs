@@ -16,7 +16,7 @@ use jni_sys::jclass;
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
-/// The class by which all Java agents are asked, in all releases.
+/// The boot loader's class by which all Java agents are asked, in all releases.
 const JAVA_AGENTS: &str = "sun/instrument/InstrumentationImpl";
 
 const REPLACED: &str =
@@ -38,7 +38,7 @@ impl Classes {
     pub fn list_replaced(&self, jni: Jni) -> Result<(), String> {
         faults::pass("replaced");
         // Without memory classes are left alone.
-        if !lock(&self.known).is_boot_class(JAVA_AGENTS) || self.short.load(Ordering::Acquire) {
+        if !lock(&self.known).has(0, JAVA_AGENTS) || self.short.load(Ordering::Acquire) {
             return Ok(());
         }
         jni.in_frame(|| {

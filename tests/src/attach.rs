@@ -73,10 +73,13 @@ impl Running {
             let mut answers = BufReader::new(answers);
             loop {
                 let mut line = String::new();
-                let read = answers.read_line(&mut line);
-                let more = matches!(read, Ok(1..));
+                let read = match answers.read_line(&mut line) {
+                    Ok(0) => return,
+                    read => read.map(|_| line),
+                };
+                let failed = read.is_err();
                 // Nobody listens where a test failed.
-                if matches!(read, Ok(0)) || to.send(read.map(|_| line)).is_err() || !more {
+                if to.send(read).is_err() || failed {
                     return;
                 }
             }
