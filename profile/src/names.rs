@@ -7,16 +7,21 @@ pub fn dotted(internal: &str) -> String {
     internal.replace('/', ".")
 }
 
+/// Of an address in a class's name (HotSpot 17 to 25, 64 bits).
+const DIGITS: usize = 16;
+
 /// A dotted class name without what the JVM numbers as it goes: addresses and counters of lambdas, LambdaForms and
 /// other hidden classes, and of reflection's generated accessors (JDK 17). Names of ordinary classes stay. Where nobody knows
-/// whether a class is `hidden`, an address in its name says so.
+/// whether a class is `hidden`, an address as HotSpot writes them, of sixteen digits, says so.
 pub fn stable(internal: &str, mut hidden: bool) -> String {
     let mut name: &str = internal;
     // A hidden class is named <class file's name>/<suffix>, the suffix an address (JVMS has no rule; HotSpot 15 and later);
     // inside the class file it may be `+0x…` or `.0x…`.
     for mark in ["/0x", "+0x", ".0x"] {
         if let Some(at) = name.find(mark)
-            && name[at + 3..].bytes().all(|b| b.is_ascii_hexdigit())
+            && let digits = &name[at + 3..]
+            && (if hidden { !digits.is_empty() } else { digits.len() == DIGITS })
+            && digits.bytes().all(|b| b.is_ascii_hexdigit())
         {
             name = &name[..at];
             hidden = true;
@@ -41,7 +46,6 @@ pub fn stable(internal: &str, mut hidden: bool) -> String {
 /// A lambda's class is named after the one that has it, and after the address of that if it is hidden
 /// (`InnerClassLambdaMetafactory`: `Host_0x0000000800c03000$$Lambda`).
 fn without_hosts_address(name: &str) -> Cow<'_, str> {
-    const DIGITS: usize = 16;
     let mut name = Cow::Borrowed(name);
     while let Some(at) = name.match_indices("_0x").map(|(at, _)| at).find(|at| {
         let behind = &name.as_bytes()[at + 3..];
@@ -218,7 +222,7 @@ pub fn parameters(descriptor: &str) -> Cow<'_, str> {
             if out.len() > 1 {
                 out.push_str(", ");
             }
-            rest = push_type(rest, &mut out)?;
+            rest = push_type(rest, simple, &mut out)?;
         }
         out.push(')');
         Some(out)
@@ -231,7 +235,7 @@ fn result(descriptor: &str) -> Option<String> {
     let mut out = String::new();
     match descriptor.rsplit_once(')')?.1 {
         "V" => out.push_str("void"),
-        of => push_type(of, &mut out).filter(|rest| rest.is_empty()).map(drop)?,
+        of => push_type(of, simple, &mut out).filter(|rest| rest.is_empty()).map(drop)?,
     }
     Some(out)
 }
@@ -244,28 +248,40 @@ pub fn signature(descriptor: &str, with_result: bool) -> String {
     }
 }
 
-/// Appends the name of the type that a descriptor begins with (JVMS §4.3.2); answers what follows it.
-fn push_type<'d>(descriptor: &'d str, out: &mut String) -> Option<&'d str> {
+/// A class as a constant names it (JVMS §4.4.1), for people: `java.lang.String`, and of an array's descriptor `java.lang.String[]`.
+pub fn class(constant: &str) -> String {
+    let mut out = String::new();
+    let is_array = constant.starts_with('[') && push_type(constant, |class| stable(class, false), &mut out) == Some("");
+    if is_array { out } else { stable(constant, false) }
+}
+
+/// An internal name without its package.
+fn simple(internal: &str) -> &str {
+    internal.rsplit('/').next().unwrap_or(internal)
+}
+
+/// Appends the name of the type that a descriptor begins with (JVMS §4.3.2), of a class what `class` makes of its internal name;
+/// answers what follows it.
+fn push_type<'d, N: AsRef<str>>(descriptor: &'d str, class: impl Fn(&'d str) -> N, out: &mut String) -> Option<&'d str> {
     let element = descriptor.trim_start_matches('[');
     let dimensions = descriptor.len() - element.len();
     let mut rest = element.chars();
-    let name = match rest.next()? {
-        'B' => "byte",
-        'C' => "char",
-        'D' => "double",
-        'F' => "float",
-        'I' => "int",
-        'J' => "long",
-        'S' => "short",
-        'Z' => "boolean",
+    match rest.next()? {
+        'B' => out.push_str("byte"),
+        'C' => out.push_str("char"),
+        'D' => out.push_str("double"),
+        'F' => out.push_str("float"),
+        'I' => out.push_str("int"),
+        'J' => out.push_str("long"),
+        'S' => out.push_str("short"),
+        'Z' => out.push_str("boolean"),
         'L' => {
-            let (class, behind) = rest.as_str().split_once(';')?;
+            let (internal, behind) = rest.as_str().split_once(';')?;
             rest = behind.chars();
-            class.rsplit('/').next()?
+            out.push_str(class(internal).as_ref());
         }
         _ => return None,
-    };
-    out.push_str(name);
+    }
     (0..dimensions).for_each(|_| out.push_str("[]"));
     Some(rest.as_str())
 }
@@ -296,8 +312,18 @@ mod tests {
     }
 
     #[test]
+    fn classes_as_constants_name_them() {
+        let names = ["java/util/Map$Entry", "[I", "[[Ljava/lang/String;", "[Ljava", "", "[Lno;more"];
+        let read = ["java.util.Map$Entry", "int[]", "java.lang.String[][]", "[Ljava", "", "[Lno;more"];
+        assert_eq!(names.map(class), read);
+    }
+
+    #[test]
     fn hidden_classes_lose_their_running_numbers() {
         assert_eq!(stable("Main$$Lambda$14/0x0000000800c03000", true), "Main$$Lambda");
+        assert_eq!(stable("Main$$Lambda+0x0000000800c03000", false), "Main$$Lambda");
+        // As obfuscators name classes.
+        assert_eq!(["p/0x1", "p/0x"].map(|name| stable(name, false)), ["p.0x1", "p.0x"]);
         assert_eq!(stable("Main$$Lambda/0x00007f3a1c000a00", true), "Main$$Lambda");
         assert_eq!(stable("a/Main$$Lambda+0x00007f3a1c000a00", true), "a.Main$$Lambda");
         assert_eq!(stable("Main$$Lambda$14", true), "Main$$Lambda");

@@ -69,8 +69,8 @@ fn options_that_contradict_each_other_are_refused() {
 #[test]
 fn what_is_said_several_times_is_one_line_and_methods_too_large_are_named() {
     let mut recording = cprof_synthetic::demo();
-    for number in ["0x01", "0x02", "0x03"] {
-        recording.not_covered(&format!("demo/Hidden.{number}"), "a hidden class that was defined before cprof came");
+    for number in 1..=3 {
+        recording.not_covered(&format!("demo/Hidden.0x{number:016x}"), "a hidden class that was defined before cprof came");
     }
     let mut profile = recording.profile(&[]);
     let work = profile.methods.iter().position(|method| method.name == "work").unwrap();
