@@ -25,7 +25,8 @@ pub fn report(args: &Report) -> Result<()> {
         bail!(Usage("--top is about the rows of a table; of a tree choose with --min-share, --max-depth or --filter".to_owned()));
     }
     let shape = if args.threads { Shape::Both { apart: false } } else { Shape::Tree { apart: false } };
-    let view = View::load(&args.part, Some(&args.on), shape)?;
+    // What was not covered is so on any processor.
+    let view = View::load(&args.part, Some(&args.on).filter(|_| !args.coverage), shape)?;
     if view.processor.is_none() {
         args.sort.unwrap_or_default().refuse_without_processor()?;
     }
