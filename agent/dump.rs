@@ -15,7 +15,6 @@ use cprof_profile::names::{Pattern, argument, contexts, counted, size};
 use cprof_profile::options;
 use cprof_profile::recording::log::Entry;
 use cprof_profile::recording::{self, Capture, Log, Memory, Summary};
-use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree};
 use jni_sys::jobject;
 use std::collections::HashMap;
@@ -178,7 +177,7 @@ impl Agent {
             };
             return Err(format!("what calls of {method} have executed cannot be told, as {why}"));
         }
-        let measures = measure(&profile, &Bytecodes).map_err(|e| e.to_string())?;
+        let measures = measure(&profile).map_err(|e| e.to_string())?;
         let symbols = Symbols::new(&profile);
         let named = symbols.fitting(&Pattern::new(method));
         // Natives have no bytecodes.

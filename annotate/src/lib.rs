@@ -11,7 +11,7 @@
 //! use cprof_profile::{file, measure::measure, model::special, target::Bytecodes};
 //!
 //! let profile = file::read("app.cprof".as_ref())?;
-//! let measures = measure(&profile, &Bytecodes)?;
+//! let measures = measure(&profile)?;
 //! let nodes: Vec<bool> = profile.nodes.method.iter().map(|&method| method < special::FIRST).collect();
 //! let choice = Choice { profile: &profile, measures: &measures, nodes: &nodes, charges: None };
 //! annotate(&choice, |method| profile.methods[method as usize].name == "main", |annotation| {

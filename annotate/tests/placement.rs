@@ -7,7 +7,7 @@ use cprof_profile::cycles::{Options, evaluate};
 use cprof_profile::measure::measure;
 use cprof_profile::model::{Departure, DepartureKind, Level, Profile};
 use cprof_profile::natives::native_calls;
-use cprof_profile::target::{Bytecodes, CycleEstimator, InvokeKind, Library};
+use cprof_profile::target::{CycleEstimator, InvokeKind, Library};
 use cprof_synthetic::Recording;
 use cprof_synthetic::classes::{ClassWriter, op};
 
@@ -15,7 +15,7 @@ use cprof_synthetic::classes::{ClassWriter, op};
 fn on_jop(profile: &Profile, name: &str, cache: &str) -> Annotation {
     let model = Library.load("jop").unwrap();
     let options = Options { cache: Some(cache.parse().unwrap()), ..Options::default() };
-    let mut measures = measure(profile, &Bytecodes).unwrap();
+    let mut measures = measure(profile).unwrap();
     let natives = native_calls(profile, &measures).unwrap();
     measures.processor = evaluate(profile, &measures, &natives, &model, &options).unwrap().nodes;
     let nodes = vec![true; profile.nodes.len()];
@@ -95,7 +95,7 @@ fn executions_and_outcomes() {
 #[test]
 fn a_part_of_the_contexts() {
     let profile = cprof_synthetic::demo().profile(&[]);
-    let measures = measure(&profile, &Bytecodes).unwrap();
+    let measures = measure(&profile).unwrap();
     // The second thread only: its tree's root, the lambda, work.
     let nodes: Vec<bool> = (0..profile.nodes.len()).map(|node| node >= profile.threads[1].first_node as usize).collect();
     let choice = Choice { profile: &profile, measures: &measures, nodes: &nodes, charges: None };
@@ -110,7 +110,7 @@ fn a_part_of_the_contexts() {
 #[test]
 fn quantiles_and_hottest() {
     let profile = cprof_synthetic::demo().profile(&[]);
-    let measures = measure(&profile, &Bytecodes).unwrap();
+    let measures = measure(&profile).unwrap();
     let nodes = vec![true; profile.nodes.len()];
     let choice = Choice { profile: &profile, measures: &measures, nodes: &nodes, charges: None };
     let mut mix = Mix::default();

@@ -1,7 +1,7 @@
 //! The numbers of a view as columns: what it counted, and its cycles on several processors with several caches.
 
 use crate::args::{Evaluating, Part, Processors};
-use crate::loaded::processor::{chosen_cache, model_has_changed, model_of_option, model_of_recording};
+use crate::loaded::processor::{chosen_cache, model_has_changed, model_of_option, model_of_recording, refuse_cache};
 use crate::loaded::view::{Counted, Measured, Shape, View};
 use crate::output;
 use crate::progress::Progress;
@@ -36,7 +36,7 @@ pub struct OnProcessor {
 }
 
 /// How a metric of cycles is had where there is none.
-pub const TARGET_ADDS: &str = "--target adds cycles";
+pub const TARGET_ADDS: &str = "--target adds cycles, or allocations";
 
 /// What a reader of cycles must know: each note once, with the columns that it is about.
 #[derive(Default)]
@@ -45,8 +45,8 @@ pub struct Notes(Vec<(String, Vec<String>)>);
 /// So many columns are named in a note.
 const NAMED: usize = 4;
 
-/// Metrics to show unless one is asked for, the one that says most first: cycles with the processor's own method cache, with
-/// others, bytecodes.
+/// Metrics to show unless one is asked for, the one that says most first: cycles with the processor's own method cache, or what
+/// else a model counts; cycles with others; bytecodes.
 pub fn telling(processors: &[OnProcessor]) -> Vec<String> {
     let (own, others): (Vec<_>, Vec<_>) = processors.iter().partition(|p| p.own);
     let cycles = own.into_iter().chain(others).map(OnProcessor::column);
@@ -89,9 +89,14 @@ impl Notes {
 }
 
 impl OnProcessor {
-    /// The name of its cycles.
+    /// The name of its numbers.
     pub fn column(&self) -> String {
-        metrics::cycles_name(&self.name, self.cache)
+        metrics::name_on(&self.model, &self.name, self.cache)
+    }
+
+    /// Its numbers, of a tree of the profile.
+    pub fn metric(&self, tree: &Tree) -> Metric {
+        metrics::on_model(tree, &self.model, &self.name, self.cache, &self.nodes)
     }
 }
 
@@ -110,7 +115,7 @@ pub fn load(part: &Part, on: &Processors, out: &Path, shape: Shape) -> Result<(V
 pub fn columns(view: &View, tree: &Tree, processors: &[OnProcessor]) -> Vec<Metric> {
     let mut all = metrics::counted(tree);
     all.extend(metrics::misses(&view.profile, tree));
-    all.extend(processors.iter().map(|p| metrics::cycles(tree, &p.name, p.cache, &p.nodes)));
+    all.extend(processors.iter().map(|on| on.metric(tree)));
     all
 }
 
@@ -144,12 +149,21 @@ pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<V
     if models.is_empty() {
         on.how.refuse_without_processor(on.cache.len())?;
     }
+    if let [(_, alone)] = &models[..]
+        && !on.cache.is_empty()
+    {
+        refuse_cache(alone)?;
+    }
     let recorded = Some(&profile.run).filter(|_| on.target.is_empty());
     let changed = recorded.and_then(|run| model_has_changed(run, |name| format!("--target {name}")));
     let mut all = Vec::new();
     for (name, model) in models {
-        let mut caches = if on.cache.is_empty() { profile.caches.clone() } else { on.cache.clone() };
         let chosen = chosen_cache(profile, name, &model);
+        let mut caches = match () {
+            () if !model.is_processor() => Vec::new(),
+            () if on.cache.is_empty() => profile.caches.clone(),
+            () => on.cache.clone(),
+        };
         if caches.is_empty() {
             caches.push(chosen);
         }

@@ -10,13 +10,18 @@ use cprof_fleet::{Column, Export, blocks, methods, nodes, part_in, run_id, runs}
 use cprof_profile::projections::by_method;
 use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// Refuses to replace another part of the run than this: questions to the directory would have other answers, and nobody knew why.
 fn refuse_other_part(runs: &Path, part: Option<&str>, directory: &Path) -> Result<()> {
-    // What cannot be read is no table of a run.
-    let Some(there) = File::open(runs).ok().and_then(|file| part_in(file).ok()) else { return Ok(()) };
+    let file = match File::open(runs) {
+        Ok(file) => file,
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
+        Err(e) => return Err(e).with_context(|| format!("cannot read the table {}, which would be replaced", runs.display())),
+    };
+    // What is no table of a run is in nobody's way.
+    let Ok(there) = part_in(file) else { return Ok(()) };
     let named = |part: Option<&str>| part.map_or("all of it".to_owned(), |part| format!("its part {part}"));
     if there.as_deref() != part {
         bail!(
@@ -41,14 +46,14 @@ pub fn export(mut view: View, part: Option<&str>, directory: &Path, on: &Process
     let mut columns = Vec::new();
     for (cache, misses) in profile.caches.iter().zip(&profile.misses) {
         for (metric, nodes) in [("entry_misses", &misses.entry), ("return_misses", &misses.returns)] {
-            columns.push(Column { metric, target: None, cache: cache.to_string(), nodes: Cow::Borrowed(nodes) });
+            columns.push(Column { metric: metric.into(), target: None, cache: cache.to_string(), nodes: Cow::Borrowed(nodes) });
         }
     }
     let processors = processors(view.counted(), on, directory)?;
     Notes::of(&processors).tell(&view.file);
     for p in processors {
         let nodes = Cow::Owned(p.nodes.cycles);
-        columns.push(Column { metric: "cycles", target: Some(p.name), cache: p.cache.to_string(), nodes });
+        columns.push(Column { metric: p.model.unit.into(), target: Some(p.name), cache: p.cache.to_string(), nodes });
     }
     let chosen = view.chosen_nodes();
     let export = Export {

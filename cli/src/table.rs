@@ -4,14 +4,14 @@ use crate::style::{Style, printable_or_marked};
 use std::io::{self, Write};
 
 /// Rows of cells; all columns but the last are aligned right, the last left.
-pub struct Table {
-    heads: Vec<&'static str>,
+pub struct Table<'h> {
+    heads: Vec<&'h str>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl<'h> Table<'h> {
     /// A table with headings.
-    pub fn new(heads: &[&'static str]) -> Table {
+    pub fn new(heads: &[&'h str]) -> Table<'h> {
         Table { heads: heads.to_vec(), rows: Vec::new() }
     }
 

@@ -116,7 +116,7 @@ fn show(model: &Model, out: &mut dyn Write, style: Style) -> Result<()> {
         }
     }
     for (space, title) in [(Space::Invokes, "calls"), (Space::Returns, "returns"), (Space::Bytecodes, "bytecodes")] {
-        writeln!(out, "\n{}", style.bold(&format!("{title}, in cycles")))?;
+        writeln!(out, "\n{}", style.bold(&format!("{title}, in {}", model.unit)))?;
         for number in space.all() {
             let (text, sources) = described(model.formulas(space, number));
             let now = match space {

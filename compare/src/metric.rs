@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn names_may_be_short_as_long_as_they_are_clear() {
-        let metric = |name: &str| Metric { name: name.into(), unit: "", own: Default::default() };
+        let metric = |name: &str| Metric { name: name.into(), unit: "".into(), own: Default::default() };
         let all = ["calls", "bytecodes", "cycles[jop,4k/16]", "cycles[jop rws=3,4k/16]", "cycles[pico,4k/16]"].map(metric);
         let found = |name: &str| find(all.iter(), name, "").map(|at| all[at].name.as_str());
         assert_eq!(found("calls"), Ok("calls"));

@@ -9,7 +9,6 @@ use cprof_profile::measure::measure;
 use cprof_profile::metrics::{Metric, Sheet, counted};
 use cprof_profile::model::Profile;
 use cprof_profile::natives::native_calls;
-use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree, What};
 use cprof_synthetic::Recording;
 use cprof_synthetic::classes::{ClassWriter, op};
@@ -58,7 +57,7 @@ impl Measured {
             nodes.push(arena.node(tree, nodes[caller], ids[method], site, &counters));
         }
         let profile = recording.profile(&[]);
-        let measures = measure(&profile, &Bytecodes).unwrap();
+        let measures = measure(&profile).unwrap();
         let natives = native_calls(&profile, &measures).unwrap();
         let symbols = Symbols::new(&profile);
         let tree = Tree::new(&profile, &symbols, &measures, &natives, |_| true);

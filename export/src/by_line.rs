@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     fn metric(name: &str) -> Metric {
-        Metric { name: name.to_owned(), unit: "", own: Default::default() }
+        Metric { name: name.to_owned(), unit: "".into(), own: Default::default() }
     }
 
     /// The lines of a method in `A.java`: file, number, calls, cycles, bytecodes.

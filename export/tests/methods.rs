@@ -9,7 +9,6 @@ use cprof_profile::merge::Merger;
 use cprof_profile::metrics::{Metric, Sheet, counted};
 use cprof_profile::model::{Level, Profile};
 use cprof_profile::projections::by_method;
-use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree};
 use cprof_synthetic::Recording;
 use cprof_synthetic::classes::{ClassWriter, op};
@@ -142,7 +141,7 @@ fn events_have_names_without_punctuation() {
 #[test]
 fn methods_in_tables_cost_what_a_report_says() {
     let profile = cprof_synthetic::demo().profile(&[]);
-    let measures = measure(&profile, &Bytecodes).unwrap();
+    let measures = measure(&profile).unwrap();
     let natives = cprof_profile::natives::native_calls(&profile, &measures).unwrap();
     let symbols = Symbols::new(&profile);
     let tree = Tree::by_thread(&profile, &symbols, &measures, &natives, |_| true);
@@ -187,7 +186,7 @@ fn the_same_counts_give_the_same_file() {
         let mut merger = Merger::default();
         order.into_iter().for_each(|profile| merger.add(profile.clone(), "p").unwrap());
         let profile = merger.finish().profile;
-        let measures = measure(&profile, &Bytecodes).unwrap();
+        let measures = measure(&profile).unwrap();
         let symbols = Symbols::new(&profile);
         let tree = Tree::by_thread(&profile, &symbols, &measures, &[], |_| true);
         let metrics = counted(&tree);

@@ -59,8 +59,8 @@ pub struct Export<'a> {
 /// Numbers beside the profile's nodes: cycles, misses.
 #[derive(Debug, Clone)]
 pub struct Column<'a> {
-    /// `cycles`, `entry_misses`, `return_misses`.
-    pub metric: &'static str,
+    /// `cycles` or another unit of a model, `entry_misses`, `return_misses`.
+    pub metric: Cow<'a, str>,
     /// The processor, with the parameters that were set; none where none has a part in it.
     pub target: Option<String>,
     /// The method cache.

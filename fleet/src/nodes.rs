@@ -95,7 +95,7 @@ impl<W: Write + Send> Writer<'_, W> {
                     sums.add(tree.of_node[node] as usize, column.nodes.get(node));
                 }
             }
-            let (metric, cache) = (ByteArray::from(column.metric), ByteArray::from(column.cache.as_str()));
+            let (metric, cache) = (ByteArray::from(&*column.metric), ByteArray::from(column.cache.as_str()));
             let target = column.target.as_deref().map(ByteArray::from);
             for (i, value) in sums.iter().enumerate().skip(1).filter(|(_, value)| *value > 0) {
                 self.metrics.row([

@@ -6,7 +6,6 @@ use cprof_profile::measure::measure;
 use cprof_profile::model::{Misses, Profile};
 use cprof_profile::natives::native_calls;
 use cprof_profile::projections::by_method;
-use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree};
 use cprof_synthetic::{counters, set_counters};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -42,7 +41,7 @@ struct Tables {
 
 fn tables(profile: &Profile, root: Option<&str>, columns: &[Column<'_>]) -> Result<Tables, ExportError> {
     let symbols = Symbols::new(profile);
-    let measures = measure(profile, &Bytecodes).unwrap();
+    let measures = measure(profile).unwrap();
     let natives = native_calls(profile, &measures).unwrap();
     let roots: Option<Vec<bool>> = root.map(|root| symbols.list.iter().map(|s| s.method == root).collect());
     let all = Tree::new(profile, &symbols, &measures, &natives, |_| true);
@@ -135,7 +134,8 @@ fn further_numbers_stand_beside_the_nodes() {
     let misses: Amounts = (0..profile.nodes.len() as u64).collect();
     profile.caches = vec!["4k/16".parse().unwrap()];
     profile.misses = vec![Misses { entry: misses.clone(), returns: misses.clone() }];
-    let column = Column { metric: "cycles", target: Some("jop rws=3".into()), cache: "4k/16".into(), nodes: Cow::Owned(misses) };
+    let column =
+        Column { metric: "cycles".into(), target: Some("jop rws=3".into()), cache: "4k/16".into(), nodes: Cow::Owned(misses) };
     let t = tables(&profile, None, &[column]).unwrap();
     // Roots are nodes 0 and 3.
     assert_eq!(t.metrics.iter().map(|m| m["value"].as_i64().unwrap()).collect::<Vec<_>>(), [1, 2, 4, 5]);
@@ -204,7 +204,7 @@ fn more_rows_than_a_group_and_counts_that_do_not_fit() {
     assert_eq!(sum(&t.methods, "bytecodes"), sum(&t.nodes, "bytecodes"));
     assert_eq!(t.nodes.iter().filter(|n| n["site"] == 70_008).count(), 1, "work at the last site");
     let large = Column {
-        metric: "cycles",
+        metric: "cycles".into(),
         target: None,
         cache: "none".into(),
         nodes: Cow::Owned(vec![u64::MAX; profile.nodes.len()].into()),
@@ -226,7 +226,7 @@ fn a_full_disk_is_an_error() {
     }
     let profile = cprof_synthetic::demo().profile(&[]);
     let symbols = Symbols::new(&profile);
-    let measures = measure(&profile, &Bytecodes).unwrap();
+    let measures = measure(&profile).unwrap();
     let tree = Tree::new(&profile, &symbols, &measures, &[], |_| true);
     let export = Export {
         run_id: "0",

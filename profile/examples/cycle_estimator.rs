@@ -7,7 +7,7 @@ use cprof_instrument::classfile::instructions::Instruction;
 use cprof_instrument::classfile::opcode::op;
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::{Options, evaluate};
-use cprof_profile::target::{Bytecodes, Cost, CycleEstimator, InvokeKind, Library, TargetError};
+use cprof_profile::target::{Cost, CycleEstimator, InvokeKind, Library, TargetError};
 use cprof_profile::{file, measure::measure, natives::native_calls};
 use std::error::Error;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("give the path of a profile")?;
     let profile = file::read(Path::new(&path))?;
-    let measures = measure(&profile, &Bytecodes)?;
+    let measures = measure(&profile)?;
     let natives = native_calls(&profile, &measures)?;
     let target = arguments.next().unwrap_or_else(|| "bytecodes".to_owned());
     let options = Options { cache: Some(CacheSpec::IDEAL), ..Options::default() };

@@ -3,7 +3,7 @@
 //! `cargo run --release -p cprof-profile --example write_speed -- 1000000 classes.bin`: how many contexts to invent, and
 //! optionally a file whose bytes are written along as if they were an executed class's.
 
-use cprof_profile::{file, measure, natives, projections, recording, target, tree};
+use cprof_profile::{file, measure, natives, projections, recording, tree};
 use std::time::Instant;
 
 fn main() {
@@ -50,7 +50,7 @@ fn main() {
     step("read", start);
     std::fs::remove_file(path).expect("the file just read");
     let start = Instant::now();
-    let measures = measure::measure(&profile, &target::Bytecodes).expect("good classes");
+    let measures = measure::measure(&profile).expect("good classes");
     step("measure", start);
     let start = Instant::now();
     let natives = natives::native_calls(&profile, &measures).expect("good classes");

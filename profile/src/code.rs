@@ -2,7 +2,6 @@
 
 use crate::model::Profile;
 use crate::source_map::{SourceMap, SourceMaps};
-use crate::target::Target;
 use cprof_instrument::classfile::instructions::{Instruction, Instructions};
 use cprof_instrument::classfile::{ClassFile, Code, mutf8};
 use thiserror::Error;
@@ -46,12 +45,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The costs of a method's code.
-    pub fn new(code: &[u8], at: usize, target: &dyn Target) -> Result<Costs, cprof_instrument::Error> {
-        Costs::by(code, at, |instruction| target.cost(instruction))
-    }
-
-    /// As [`Costs::new`], with any price.
+    /// The costs of a method's code, at a price for each bytecode.
     pub fn by(code: &[u8], at: usize, mut price: impl FnMut(&Instruction<'_>) -> u64) -> Result<Costs, cprof_instrument::Error> {
         let mut costs = Costs { starts: Vec::new(), sums: vec![0] };
         let mut sum = 0i64;

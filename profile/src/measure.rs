@@ -6,7 +6,6 @@ use crate::cycles::Columns;
 use crate::flow::{EdgeKind, Flow};
 use crate::model::{Departure, DepartureKind, Level, Profile, special};
 use crate::recover::{Recovery, Weights};
-use crate::target::Target;
 use std::ops::Range;
 
 /// Per node, columns beside [`Nodes`](crate::model::Nodes). Special nodes have zeros.
@@ -25,6 +24,9 @@ pub struct Measures {
     pub inconsistent: usize,
 }
 
+/// Bytes of code of all methods together, ten times those of a large application.
+const MOST_CODE: u64 = 1 << 28;
+
 /// What is needed to measure the nodes of one method.
 pub(crate) struct Rule {
     exits: Weights,
@@ -40,9 +42,9 @@ pub(crate) struct Measured {
 
 impl Rule {
     /// The rule for a method with this flow and code (`at`: where the code is in its class file, for errors).
-    pub(crate) fn new(flow: &Flow, code: &[u8], at: usize, target: &dyn Target) -> Result<Rule, String> {
+    pub(crate) fn new(flow: &Flow, code: &[u8], at: usize) -> Result<Rule, String> {
         let recovery = Recovery::new(flow).map_err(|e| format!("its flow: {e}"))?;
-        let costs = Costs::new(code, at, target).map_err(|e| e.to_string())?;
+        let costs = Costs::by(code, at, |_| 1).map_err(|e| e.to_string())?;
         let entered = |to: u32| flow.blocks.get(to as usize).map_or(0, |b| costs.range(b.start, b.end));
         let own = flow.edges.iter().map(|e| entered(e.to)).collect();
         let exits = flow.edges.iter().map(|e| i64::from(e.kind == EdgeKind::SuperThrow)).collect();
@@ -73,15 +75,21 @@ impl Rule {
     }
 }
 
-/// Measures every node on a target.
-pub fn measure(profile: &Profile, target: &dyn Target) -> Result<Measures, CodeError> {
+/// Measures every node: its calls, and the bytecodes executed in it.
+pub fn measure(profile: &Profile) -> Result<Measures, CodeError> {
     let mut rules: Vec<Option<Rule>> = (0..profile.methods.len()).map(|_| None).collect();
+    let mut left = MOST_CODE;
     for_each_method(profile, |m, class, method| {
         let fail = |reason: String| CodeError { class: class.name_str().into_owned(), reason };
         let name = &profile.methods[m].name;
         let code = class.code(method).map_err(|e| fail(e.to_string()))?;
         let code = code.ok_or_else(|| fail(format!("{name} has no code")))?;
-        let rule = Rule::new(&profile.methods[m].flow, code.bytes, code.at, target);
+        // Methods may share a class's code, so that a small file could ask for rules without end.
+        let rest = left.checked_sub(code.bytes.len() as u64);
+        left = rest.ok_or_else(|| {
+            fail(format!("with its method {name} the profile's methods have more than {MOST_CODE} bytes of code"))
+        })?;
+        let rule = Rule::new(&profile.methods[m].flow, code.bytes, code.at);
         rules[m] = Some(rule.map_err(|reason| fail(format!("{name}: {reason}")))?);
         Ok(())
     })?;

@@ -4,16 +4,18 @@ use crate::amounts::Amounts;
 use crate::cache::CacheSpec;
 use crate::cycles::Columns;
 use crate::model::Profile;
+use crate::target::Model;
 use crate::tree::{Symbols, Tree};
+use std::borrow::Cow;
 
 /// One number per context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metric {
-    /// `calls`, `exceptional_exits`, `bytecodes`, `cycles[jop,4k/16]`, `entry_misses[4k/16]`, `return_misses[4k/16]`; each once
-    /// in a sheet.
+    /// `calls`, `exceptional_exits`, `bytecodes`, `cycles[jop,4k/16]`, `allocations`, `entry_misses[4k/16]`,
+    /// `return_misses[4k/16]`; each once in a sheet.
     pub name: String,
-    /// What is counted: `calls`, `exits`, `bytecodes`, `cycles`, `misses`.
-    pub unit: &'static str,
+    /// What is counted: `calls`, `exits`, `bytecodes`, `cycles`, `misses`, or a model's unit.
+    pub unit: Cow<'static, str>,
     /// Per context of the tree, without the contexts below.
     pub own: Amounts,
 }
@@ -46,18 +48,29 @@ pub struct Sheet<'a> {
 /// `calls` (of native methods, too), `exceptional_exits` and `bytecodes`.
 pub fn counted(tree: &Tree) -> Vec<Metric> {
     let [calls, exits, own] = tree.counts();
-    let column = |name: &str, unit, own: &Amounts| Metric { name: name.to_owned(), unit, own: own.clone() };
+    let column = |name: &str, unit: &'static str, own: &Amounts| Metric {
+        name: name.to_owned(),
+        unit: Cow::Borrowed(unit),
+        own: own.clone(),
+    };
     vec![column("calls", "calls", calls), column("exceptional_exits", "exits", exits), column("bytecodes", "bytecodes", own)]
 }
 
-/// `cycles[target,cache]`.
-pub fn cycles_name(target: &str, cache: CacheSpec) -> String {
-    format!("cycles[{target},{cache}]")
+/// `cycles[named,cache]`, where `named` is the model's name with what options change of it. Of a model that counts something else,
+/// which has no cache, `unit[named]`, or the unit alone if the model is called so.
+pub fn name_on(model: &Model, named: &str, cache: CacheSpec) -> String {
+    let unit = &model.unit;
+    match model.is_processor() {
+        true => format!("{unit}[{named},{cache}]"),
+        false if named == unit => unit.clone(),
+        false => format!("{unit}[{named}]"),
+    }
 }
 
-/// `cycles[target,cache]` of an evaluation of the tree's profile.
-pub fn cycles(tree: &Tree, target: &str, cache: CacheSpec, nodes: &Columns) -> Metric {
-    Metric { name: cycles_name(target, cache), unit: "cycles", own: tree.sums(nodes.cycles.iter()) }
+/// The metric of that name, of an evaluation of the tree's profile.
+pub fn on_model(tree: &Tree, model: &Model, named: &str, cache: CacheSpec, nodes: &Columns) -> Metric {
+    let own = tree.sums(nodes.cycles.iter());
+    Metric { name: name_on(model, named, cache), unit: Cow::Owned(model.unit.clone()), own }
 }
 
 /// `entry_misses` and `return_misses` of every method cache that was simulated.
@@ -65,7 +78,7 @@ pub fn misses(profile: &Profile, tree: &Tree) -> Vec<Metric> {
     let caches = profile.caches.iter().zip(&profile.misses);
     let column = |kind: &str, cache: &CacheSpec, column: &Amounts| Metric {
         name: format!("{kind}[{cache}]"),
-        unit: "misses",
+        unit: Cow::Borrowed("misses"),
         own: tree.sums(column.iter()),
     };
     caches

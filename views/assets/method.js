@@ -117,7 +117,7 @@ function annotated(code, view) {
   const cost = ([, , , , executions, costs]) => (cycles >= 0 ? costs[cycles] : executions);
   // Some cycles are of no single bytecode.
   const whole = cycles >= 0 ? code.whole[cycles] : code.rows.reduce((sum, row) => sum + cost(row), 0);
-  const unit = cycles >= 0 ? 'cycles' : 'bytecodes';
+  const unit = cycles >= 0 ? view.metric.unit : 'bytecodes';
   const made = [];
   const table = (title, heads, rows) => {
     const section = element('section');

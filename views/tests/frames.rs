@@ -9,7 +9,6 @@ use cprof_profile::amounts::Amounts;
 use cprof_profile::measure::measure;
 use cprof_profile::model::{Level, Profile};
 use cprof_profile::natives::native_calls;
-use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree};
 use cprof_synthetic::Recording;
 use cprof_synthetic::classes::{ClassWriter, op};
@@ -18,7 +17,7 @@ use cprof_views::svg::{self, Costs, Frames, Picture, callees, callers};
 
 fn tree(profile: &Profile) -> (Symbols, Tree) {
     let symbols = Symbols::new(profile);
-    let measures = measure(profile, &Bytecodes).unwrap();
+    let measures = measure(profile).unwrap();
     let natives = native_calls(profile, &measures).unwrap();
     let tree = Tree::new(profile, &symbols, &measures, &natives, |_| true);
     (symbols, tree)

@@ -140,7 +140,7 @@ impl Text {
 }
 
 /// The element type of newarray (JVMS table 6.5.newarray-A).
-fn element(code: u8) -> &'static str {
+pub(crate) fn element(code: u8) -> &'static str {
     const NAMES: [&str; 8] = ["boolean", "char", "float", "double", "byte", "short", "int", "long"];
     code.checked_sub(4).and_then(|at| NAMES.get(at as usize)).copied().unwrap_or("?")
 }

@@ -1,10 +1,12 @@
 //! What kinds of bytecodes were executed, in blocks of what size, and how branches went: program properties as the literature on
 //! dynamic metrics counts them, but exact for all contexts chosen.
 //!
-//! A [`Mix`] is a sum over annotations; [`groups`] are opcodes that belong together, [`branches`] outcomes of branches.
+//! A [`Mix`] is a sum over annotations; [`groups`] are opcodes that belong together, [`branches`] outcomes of branches. [`types`]
+//! are those of the objects that bytecodes make.
 
 pub mod branches;
 pub mod groups;
+pub mod types;
 
 use crate::method::{Annotation, Block, Row, Way};
 use branches::Branches;

@@ -10,7 +10,7 @@ use cprof_profile::measure::measure;
 use cprof_profile::model::Profile;
 use cprof_profile::natives::native_calls;
 use cprof_profile::projections;
-use cprof_profile::target::{Bytecodes, CycleEstimator, Library, Model};
+use cprof_profile::target::{CycleEstimator, Library, Model};
 use cprof_profile::tree::{Symbols, Tree};
 
 /// The model that is looked with.
@@ -21,7 +21,7 @@ pub fn model() -> Model {
 /// Everything that commands do with a profile; answers how many methods were annotated.
 pub fn look(profile: &Profile, model: &dyn CycleEstimator) -> usize {
     let options = Options { cache: Some(CacheSpec::IDEAL), ..Options::default() };
-    let Ok(mut measures) = measure(profile, &Bytecodes) else { return 0 };
+    let Ok(mut measures) = measure(profile) else { return 0 };
     let Ok(natives) = native_calls(profile, &measures) else { return 0 };
     if let Ok(evaluation) = evaluate(profile, &measures, &natives, model, &options) {
         measures.processor = evaluation.nodes;

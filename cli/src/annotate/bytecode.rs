@@ -15,7 +15,7 @@ pub fn print(view: &View, method: &Shown<'_>, out: &mut dyn Write, style: Style)
     writeln!(out)?;
     let on = view.processor.is_some();
     let mut heads = vec!["executions"];
-    heads.extend(on.then_some("cycles"));
+    heads.extend(on.then_some(view.unit()));
     heads.extend(["share", "line", "bytecode"]);
     let mut table = Table::new(&heads);
     let a = &method.annotation;
@@ -45,7 +45,7 @@ pub fn print(view: &View, method: &Shown<'_>, out: &mut dyn Write, style: Style)
         }
     }
     table.print(out, style)?;
-    foot(method, out, style)?;
+    foot(view, method, out, style)?;
     Ok(())
 }
 

@@ -123,8 +123,9 @@ fn head(view: &View, method: &Shown<'_>, out: &mut dyn Write, style: Style) -> i
     }
     sums.push(format!("{} bytecodes ({})", thousands(a.bytecodes), share(a.bytecodes, view.totals.own)));
     if let Some(on) = &view.processor {
-        let (cycles, share) = (thousands(a.cycles), share(a.cycles, view.whole()));
-        sums.push(format!("{cycles} cycles ({share}) on {}, {}", printable(&on.name), on.cache));
+        let cost = format!("{} {} ({})", thousands(a.cycles), view.unit(), share(a.cycles, view.whole()));
+        let on = if on.model.is_processor() { format!(" on {}, {}", printable(&on.name), on.cache) } else { String::new() };
+        sums.push(cost + &on);
     }
     writeln!(out, "{}", sums.join(", "))?;
     if a.level == Level::Block {
@@ -134,10 +135,10 @@ fn head(view: &View, method: &Shown<'_>, out: &mut dyn Write, style: Style) -> i
 }
 
 /// What belongs to the method but to none of its bytecodes.
-fn foot(method: &Shown<'_>, out: &mut dyn Write, style: Style) -> io::Result<()> {
+fn foot(view: &View, method: &Shown<'_>, out: &mut dyn Write, style: Style) -> io::Result<()> {
     let signed = |n: i64| format!("{}{}", if n < 0 { "-" } else { "" }, thousands(n.unsigned_abs()));
     for elsewhere in &method.annotation.elsewhere {
-        writeln!(out, "{} cycles at no single bytecode: {}", signed(elsewhere.cycles), elsewhere.why.about())?;
+        writeln!(out, "{} {} at no single bytecode: {}", signed(elsewhere.cycles), view.unit(), elsewhere.why.about())?;
     }
     if method.annotation.unexplained != 0 {
         let bytecodes = signed(method.annotation.unexplained);

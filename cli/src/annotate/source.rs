@@ -137,12 +137,12 @@ pub fn print(
 fn print_file(view: &View, file: &File<'_, '_>, source: &Source, out: &mut dyn Write, style: Style) -> Result<()> {
     for method in &file.methods {
         head(view, method, out, style)?;
-        foot(method, out, style)?;
+        foot(view, method, out, style)?;
     }
     writeln!(out, "{}\n", style.dim(&source.name))?;
     let on = view.processor.is_some();
     let mut heads = vec!["executions", "bytecodes"];
-    heads.extend(on.then_some("cycles"));
+    heads.extend(on.then_some(view.unit()));
     heads.extend(["share", "line", "source"]);
     let mut table = Table::new(&heads);
     let whole = file.methods.iter().fold(0u64, |sum, m| sum.saturating_add(cost(view, &m.annotation)));
@@ -182,7 +182,7 @@ fn print_file(view: &View, file: &File<'_, '_>, source: &Source, out: &mut dyn W
             (bytecodes.saturating_add(row.executions), cycles.saturating_add(row.cycles))
         });
         if bytecodes > 0 {
-            let cost = if on { format!(", {} cycles", thousands(cycles)) } else { String::new() };
+            let cost = if on { format!(", {} {}", thousands(cycles), view.unit()) } else { String::new() };
             let text = format!(
                 "{}: {} bytecodes{cost} are of no line; without --source they are shown",
                 method.readable,

@@ -51,6 +51,7 @@ pub enum AnnotateFormat {
   cprof histogram app.cprof --by class                       bytecodes, block sizes and branches of each class
   cprof histogram app.cprof --root com.acme.Codec.encode     of a part of the program
   cprof histogram app.cprof --by line --format csv           every source line, for other tools
+  cprof histogram app.cprof --by type                        objects and arrays that were made, by type
 
 Exit code: 0; 1 when the profile cannot be read or has no such method or thread; 2 for wrong options.")]
 pub struct Histogram {
@@ -79,4 +80,6 @@ pub enum HistogramBy {
     Method,
     /// A source line
     Line,
+    /// A type of objects or arrays, with how many were made
+    Type,
 }

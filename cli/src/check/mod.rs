@@ -15,9 +15,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use cprof_compare::budget::{self, Budget, Columns, Outcome, Verdict};
 use cprof_compare::metric::find;
 use cprof_profile::cache::CacheSpec;
-use cprof_profile::metrics::{Metric, Sheet, cycles};
+use cprof_profile::metrics::{Metric, Sheet};
 use cprof_profile::model::Profile;
-use cprof_profile::target::{self, Library, Model, ModelFile};
+use cprof_profile::target::{self, CYCLES, CycleEstimator, Library, Model, ModelFile};
 use std::collections::BTreeSet;
 use std::io;
 use std::process::ExitCode;
@@ -66,7 +66,7 @@ fn budgets(args: &Check) -> Result<Vec<Budget>> {
 
 fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
     let mut named = budgets.iter().flat_map(|budget| &budget.limits).map(|(limit, _)| limit.metric.as_str());
-    if args.how.is_given() && !named.any(|metric| metric == "cycles" || processor_of(metric).is_some()) {
+    if args.how.is_given() && !named.any(|metric| metric == CYCLES || processor_of(metric).is_some()) {
         let file = args.budget.display();
         bail!(Usage(format!("--set, --no-upcalls and --no-exceptions belong to a processor, and {file} limits no cycles")));
     }
@@ -97,7 +97,7 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
         notes.extend(recorded_differently(base, &view));
         let [before, now] = [base, &view].map(|view| &view.profile.run);
         let same = ModelFile::same(&before.model, &now.model) && (before.target == now.target || !now.model.is_empty());
-        if columns.contains_key("cycles") && !now.target.is_empty() && !same {
+        if columns.contains_key(CYCLES) && !now.target.is_empty() && !same {
             notes.push(format!(
                 "the baseline was recorded for another processor, or another model of it; its cycles are on {}, too, as that profile has it",
                 now.target
@@ -153,18 +153,18 @@ fn measured(view: &View, checked: &Profile, budgets: &[Budget], args: &Check) ->
     let mut columns = Columns::new();
     let mut processors: Vec<(usize, (String, Vec<String>))> = Vec::new();
     for name in names {
-        let found = match processor_of(name).map(Wanted::Named).or(recorded.filter(|_| name == "cycles")) {
-            Some(processor) => on_processor(view, checked, processor, args).map(|on| {
+        let found = match processor_of(name).map(Wanted::Named).or(recorded.filter(|_| name == CYCLES)) {
+            Some(processor) => on_processor(view, checked, processor, args).and_then(|on| named_rightly(name, on)).map(|on| {
                 notes.add(&on);
                 // Budgets may name one in several ways, and different files may have one name.
-                let processor = (on.column(), on.model.texts);
+                let processor = (on.column(), on.model.texts.clone());
                 processors.iter().find(|(_, known)| *known == processor).map(|(at, _)| *at).unwrap_or_else(|| {
-                    metrics.push(cycles(&view.tree, &on.name, on.cache, &on.nodes));
+                    metrics.push(on.metric(&view.tree));
                     processors.push((metrics.len() - 1, processor));
                     metrics.len() - 1
                 })
             }),
-            None if name == "cycles" => Err(anyhow!("the recording is for no processor; name one, as cycles[jop]")),
+            None if name == CYCLES => Err(anyhow!("the recording is for no processor; name one, as cycles[jop]")),
             None => find(metrics.iter(), name, "cycles[jop] are those on a processor").map_err(Into::into),
         };
         let found = match found {
@@ -189,9 +189,24 @@ fn same_metrics((metrics, columns): (&[Metric], &Columns), (base_metrics, base_c
     }
 }
 
-/// `jop,4k/16` of `cycles[jop,4k/16]`.
+/// `jop,4k/16` of `cycles[jop,4k/16]`, `mine.toml` of `accesses[mine.toml]`, and a model that comes with cprof and is called like
+/// what it counts, by that. Misses are no processor's.
 fn processor_of(metric: &str) -> Option<&str> {
-    metric.strip_prefix("cycles[")?.strip_suffix(']')
+    match metric.split_once('[') {
+        Some(("entry_misses" | "return_misses", _)) => None,
+        Some((_, processor)) => processor.strip_suffix(']'),
+        None => Library.shipped().iter().map(|model| model.name).find(|&name| {
+            // The cycles of a processor are not called like it.
+            name == metric && Library.load(name).is_ok_and(|model| model.unit == metric)
+        }),
+    }
+}
+
+/// That a metric is called by what its model counts.
+fn named_rightly(metric: &str, on: OnProcessor) -> Result<OnProcessor> {
+    let unit = metric.split_once('[').map_or(metric, |(unit, _)| unit);
+    let (column, counts) = (on.column(), &on.model.unit);
+    if unit == counts { Ok(on) } else { Err(anyhow!("{} counts {counts}: there is no {metric}, but {column}", on.model.name())) }
 }
 
 /// The processor that a budget means.
@@ -220,6 +235,9 @@ fn on_processor(view: &View, checked: &Profile, wanted: Wanted<'_>, args: &Check
         Wanted::Recorded => (None, model_of_recording(&checked.run, &args.how.set)?, None, args.how.clone()),
     };
     output::spares(&args.out, &model.paths)?;
+    if cache.is_some() && !model.is_processor() {
+        bail!("{} counts {}, which no method cache changes; leave the cache out", model.name(), model.unit);
+    }
     let cache = cache.unwrap_or_else(|| chosen_cache(checked, name.unwrap_or(&checked.run.target), &model));
     let mut on = evaluated(view.counted(), &model, cache, &how)?;
     if name.is_none() {

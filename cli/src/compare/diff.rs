@@ -241,7 +241,7 @@ impl<'a> Report<'a> {
         }
         let total = |Pair { before, after }: Pair<'a>| {
             let (old, new) = (before.sum(), after.sum());
-            Total { metric: &before.name, unit: before.unit, before: old, after: new, change: i128::from(new) - i128::from(old) }
+            Total { metric: &before.name, unit: &before.unit, before: old, after: new, change: i128::from(new) - i128::from(old) }
         };
         let whole = Whole {
             before: &self.loaded.views[0].file,

@@ -8,7 +8,7 @@ use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::Outcomes;
 use cprof_profile::model::{Profile, RunFacts};
 use cprof_profile::names::thousands;
-use cprof_profile::target::{self, Library, Model, Place, TargetError};
+use cprof_profile::target::{self, CycleEstimator, Library, Model, Place, TargetError};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
@@ -133,6 +133,13 @@ impl Source<'_> {
                 recorded_model(run).with_context(|| format!("{} takes the recording's processor, {}", self.name, run.target))?
             }
         };
+        if !model.is_processor() {
+            let reason = format!("{} counts {}, and cycles are compared; name a processor", model.name(), model.unit);
+            match target {
+                Some(target) => bail!(self.wrong(target, reason)),
+                None => bail!("{}: the recording's {reason}, as {example}", self.name),
+            }
+        }
         for (name, values) in set {
             model.has(name.get_ref()).map_err(|e| self.wrong(name, e))?;
             for value in values {

@@ -5,7 +5,7 @@ mod by_line;
 use crate::args::{Export, ExportFormat as Format};
 use crate::compare::cautions_of_contexts;
 use crate::loaded::view::{Shape, View};
-use crate::metrics::{Notes, TARGET_ADDS, columns, load};
+use crate::metrics::{Notes, OnProcessor, TARGET_ADDS, columns, load};
 use crate::output::{self, Output};
 use crate::parquet;
 use crate::progress::Progress;
@@ -65,16 +65,18 @@ pub fn export(args: &Export) -> Result<()> {
     view.tell_if_nothing();
     output::notes(&cautions_of_contexts(&view));
     let chosen = choose(columns(&view, &view.tree, &processors), args)?;
+    let names: Vec<String> = processors.iter().map(OnProcessor::column).collect();
+    let evaluated = |metric: &Metric| names.contains(&metric.name);
     if args.lines {
-        if !chosen.iter().any(|metric| matches!(metric.unit, "bytecodes" | "cycles")) {
+        if !chosen.iter().any(|metric| metric.unit == "bytecodes" || evaluated(metric)) {
             output::note(&format!("--lines changes nothing: {} arise on no single line", chosen[0].name));
         }
         by_line = by_line::by_line(&view, &processors, &chosen, Of::Contexts)?;
     }
-    if args.metric.is_none() && args.on.are_given() && chosen.iter().all(|metric| metric.unit != "cycles") {
+    if args.metric.is_none() && args.on.are_given() && !chosen.iter().any(evaluated) {
         output::note(&format!("{} is written, for which the format has room; --metric names another number", chosen[0].name));
     }
-    if chosen.iter().any(|metric| metric.unit == "cycles") {
+    if chosen.iter().any(evaluated) {
         Notes::of(&processors).tell(&view.file);
     }
     drop(processors);

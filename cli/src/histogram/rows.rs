@@ -1,7 +1,7 @@
 //! By class, method or line.
 
 use super::{for_each, top};
-use crate::args::{Histogram, HistogramBy};
+use crate::args::Histogram;
 use crate::loaded::view::{View, share};
 use crate::style::Style;
 use crate::table::Table;
@@ -67,20 +67,28 @@ struct JsonRow<'a> {
     taken: u64,
 }
 
+/// What a row is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    Class,
+    Method,
+    Line,
+}
+
 /// Rows, those with most bytecodes first.
 pub struct Rows {
-    by: HistogramBy,
+    by: By,
     rows: Vec<Row>,
 }
 
 /// Counts everything in the view.
-pub fn collect(view: &View, by: HistogramBy) -> Result<Rows> {
+pub fn collect(view: &View, by: By) -> Result<Rows> {
     let mut rows: BTreeMap<Key, Counts> = BTreeMap::new();
     let mut lines: BTreeMap<(String, String), (Lines, Counts)> = BTreeMap::new();
     for_each(view, |annotation| {
         let number = view.symbols.of_method(annotation.method);
         let symbol = &view.symbols.list[number as usize];
-        if by == HistogramBy::Line {
+        if by == By::Line {
             let class = &view.profile.classes[view.profile.methods[annotation.method as usize].class as usize];
             let of_class = lines.entry((symbol.class.clone(), class.source_file.clone())).or_default();
             lines::add(&mut of_class.0, &annotation);
@@ -131,9 +139,9 @@ fn without_line(annotation: &Annotation) -> u64 {
     annotation.bytecodes.saturating_sub(at_lines)
 }
 
-fn key(symbol: &Symbol, number: u32, by: HistogramBy) -> Key {
+fn key(symbol: &Symbol, number: u32, by: By) -> Key {
     let mut key = Key { class: symbol.class.clone(), ..Key::default() };
-    if by == HistogramBy::Method {
+    if by == By::Method {
         key.method = Some(symbol.method.clone());
         key.descriptor = Some(symbol.descriptor.clone());
         key.symbol = Some(number);
@@ -159,7 +167,7 @@ impl Rows {
 
     /// What the executions of a row are of.
     fn executions(&self) -> &'static str {
-        if self.by == HistogramBy::Line { "executions" } else { "blocks" }
+        if self.by == By::Line { "executions" } else { "blocks" }
     }
 
     /// For people.
@@ -168,9 +176,9 @@ impl Rows {
         writeln!(out, "{}", style.bold(&view.file))?;
         writeln!(out, "{} bytecodes executed\n", thousands(all))?;
         let (what, per) = match self.by {
-            HistogramBy::Line => ("line", None),
-            HistogramBy::Method => ("method", Some("per block")),
-            HistogramBy::Class | HistogramBy::Opcode => ("class", Some("per block")),
+            By::Line => ("line", None),
+            By::Method => ("method", Some("per block")),
+            By::Class => ("class", Some("per block")),
         };
         let mut heads = vec!["bytecodes", "share", self.executions()];
         heads.extend(per);
@@ -199,9 +207,9 @@ impl Rows {
     /// The columns depend on what a row is.
     pub fn csv(&self, args: &Histogram, out: &mut dyn Write) -> Result<()> {
         let names = match self.by {
-            HistogramBy::Line => "class,source_file,line",
-            HistogramBy::Method => "class,method,descriptor",
-            HistogramBy::Class | HistogramBy::Opcode => "class",
+            By::Line => "class,source_file,line",
+            By::Method => "class,method,descriptor",
+            By::Class => "class",
         };
         write!(out, "{names},bytecodes,{},branches,taken\r\n", self.executions())?;
         for Row { key, counts } in self.shown(args) {
@@ -217,7 +225,7 @@ impl Rows {
 
     /// `bytecodes` and `rows`.
     pub fn json(&self, view: &View, args: &Histogram, out: &mut dyn Write) -> Result<()> {
-        let by_line = self.by == HistogramBy::Line;
+        let by_line = self.by == By::Line;
         let rows: Vec<JsonRow<'_>> = self
             .shown(args)
             .iter()

@@ -9,7 +9,7 @@ use cprof_profile::cycles::{Metrics, NotSimulated, Outcomes, evaluate};
 use cprof_profile::measure::Measures;
 use cprof_profile::model::{Profile, RunFacts};
 use cprof_profile::natives::NativeCalls;
-use cprof_profile::target::{self, CycleEstimator, Library, Model, ModelFile, TargetError};
+use cprof_profile::target::{self, CYCLES, CycleEstimator, Library, Model, ModelFile, TargetError};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fs;
@@ -85,6 +85,9 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
         Some(name) => model_of_option(name, &args.how.set),
         None => model_of_recording(&profile.run, &args.how.set),
     }?;
+    if args.cache.is_some() {
+        refuse_cache(&model)?;
+    }
     let cache = args.cache.unwrap_or_else(|| chosen_cache(profile, name, &model));
     let options = args.how.options(cache);
     let evaluation = evaluate(profile, measures, natives, &model, &options).map_err(|e| hint(e.into(), profile, name))?;
@@ -97,11 +100,24 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
     Ok(Some(Evaluated { model, name, cache, notes, options }))
 }
 
+/// Refuses a method cache for a model that has none.
+pub fn refuse_cache(model: &Model) -> Result<()> {
+    match model.is_processor() {
+        true => Ok(()),
+        false => {
+            bail!(Usage(format!("{} counts {}, which no method cache changes; leave --cache out", model.name(), model.unit)))
+        }
+    }
+}
+
 /// The cache of the model that is named so, for a recording: its own, if it was simulated in any scope; where none was, because
 /// the recording was to be with one like `ideal`, that, unless this is another processor whose own is such a one. Who recorded for it
 /// with other caches wants to see the first of those.
 pub fn chosen_cache(profile: &Profile, name: &str, model: &Model) -> CacheSpec {
     let wanted = model.cache();
+    if !model.is_processor() {
+        return wanted;
+    }
     let same = |c: &&CacheSpec| (c.kind, c.size, c.blocks) == (wanted.kind, wanted.size, wanted.blocks);
     let own = profile.caches.iter().find(|c| **c == wanted).or_else(|| profile.caches.iter().find(same)).copied();
     // A file's name is kept in full.
@@ -137,7 +153,7 @@ pub fn percent(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |v| format!("{:.2}%", v * 100.0))
 }
 
-/// The numbers of a row; the names are those of the CSV.
+/// The numbers of a row; the names are those of the CSV, also where cycles are what a model counts instead.
 #[derive(Serialize)]
 pub struct Columns {
     cycles: u64,
@@ -177,6 +193,8 @@ impl Columns {
 pub struct Sums<'a> {
     target: &'a str,
     accuracy: String,
+    /// What the cycles are, if they are none.
+    unit: &'a str,
     cache: String,
     cycles: u64,
     cpi: Option<f64>,
@@ -201,6 +219,7 @@ impl<'a> Sums<'a> {
         Sums {
             target: &on.name,
             accuracy: on.model.accuracy.to_string(),
+            unit: &on.model.unit,
             cache: on.cache.to_string(),
             cycles: m.cycles,
             cpi: cpi(m.cycles, bytecodes),
@@ -214,41 +233,50 @@ impl<'a> Sums<'a> {
             upcall_cycles: m.upcalls,
             upcalls_included: !on.options.without_upcalls,
             exception_cycles: m.exceptions,
-            exceptions_included: !on.options.without_exceptions,
+            exceptions_included: !on.options.without_exceptions && on.model.counts_thrown(),
             notes: &on.notes,
         }
     }
 
     /// As lines for people: name, number, and what is to be said about it.
-    pub fn lines(&self) -> Vec<(&'static str, u64, String)> {
+    pub fn lines(&self) -> Vec<(String, u64, String)> {
+        let unit = self.unit;
         let time = match (self.milliseconds, self.clock_mhz) {
             (Some(ms), Some(mhz)) => format!("{ms:.3} ms at {mhz} MHz, "),
             _ => String::new(),
         };
-        let mut lines =
-            vec![("cycles", self.cycles, format!("on {} ({}): {time}CPI {}", self.target, self.accuracy, ratio(self.cpi)))];
+        let about = match (unit, self.target) {
+            (CYCLES, target) => format!("on {target} ({}): {time}CPI {}", self.accuracy, ratio(self.cpi)),
+            (unit, target) if unit == target => format!("({})", self.accuracy),
+            (_, target) => format!("by {target} ({})", self.accuracy),
+        };
+        let mut lines = vec![(unit.to_owned(), self.cycles, about)];
         if !self.cache.starts_with(&CacheSpec::IDEAL.to_string()) {
             let rate = percent(self.hit_rate);
-            lines.push(("entry misses", self.entry_misses, format!("of method cache {}: hit rate {rate}", self.cache)));
-            lines.push(("return misses", self.return_misses, String::new()));
+            lines.push((
+                "entry misses".to_owned(),
+                self.entry_misses,
+                format!("of method cache {}: hit rate {rate}", self.cache),
+            ));
+            lines.push(("return misses".to_owned(), self.return_misses, String::new()));
         }
         if self.estimated_cycles > 0 {
             lines.push((
-                "estimated cycles",
+                format!("estimated {unit}"),
                 self.estimated_cycles,
                 format!("averages, {} of all", share(self.estimated_cycles, self.cycles)),
             ));
         }
         if self.upcalls_included && self.upcall_cycles > 0 {
             lines.push((
-                "upcall cycles",
+                format!("upcall {unit}"),
                 self.upcall_cycles,
                 "calls by the JVM and native code; --no-upcalls leaves them out".to_owned(),
             ));
         }
         if self.exceptions_included && self.exception_cycles > 0 {
             lines.push((
-                "exception cycles",
+                format!("exception {unit}"),
                 self.exception_cycles,
                 "bytecodes that threw; --no-exceptions leaves them out".to_owned(),
             ));

@@ -15,7 +15,7 @@ use cprof_profile::model::{Nodes, Profile, special};
 use cprof_profile::names::Pattern;
 use cprof_profile::natives::{NativeCalls, native_calls};
 use cprof_profile::projections::{Totals, totals, totals_of_nodes};
-use cprof_profile::target::{Bytecodes, Model};
+use cprof_profile::target::Model;
 use cprof_profile::tree::{Context as Node, Symbol, Symbols, Tree, What};
 use cprof_profile::{file, projections};
 use std::io;
@@ -49,7 +49,7 @@ impl Measured {
         let file = part.file.display().to_string();
         let profile = file::read(&part.file)?;
         let damaged = || format!("{file} cannot be evaluated");
-        let measures = measure(&profile, &Bytecodes).with_context(damaged)?;
+        let measures = measure(&profile).with_context(damaged)?;
         let natives = native_calls(&profile, &measures).with_context(damaged)?;
         Ok(Measured { profile, measures, natives, file })
     }
@@ -280,8 +280,8 @@ impl View {
     }
 
     /// What costs are counted in.
-    pub fn unit(&self) -> &'static str {
-        if self.processor.is_some() { "cycles" } else { "bytecodes" }
+    pub fn unit(&self) -> &str {
+        self.processor.as_ref().map_or("bytecodes", |on| &on.model.unit)
     }
 
     /// A context's own cost and that with everything below.

@@ -60,28 +60,31 @@ pub fn head(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
     }
     let totals = &view.totals;
     let threads: u64 = view.profile.threads.iter().zip(&view.threads).filter(|t| *t.1).map(|t| u64::from(t.0.leases)).sum();
-    let mut lines = vec![
+    let mut lines = [
         ("bytecodes", totals.own, String::new()),
         ("calls", totals.calls, format!("and {} of native methods", thousands(totals.native_calls))),
         ("exceptional exits", totals.exceptional_exits, String::new()),
         ("methods", totals.methods, String::new()),
         ("contexts", totals.contexts, String::new()),
-    ];
+    ]
+    .map(|(name, number, rest)| (name.to_owned(), number, rest))
+    .to_vec();
     if view.roots.is_none() {
-        lines.push(("threads", threads, String::new()));
+        lines.push(("threads".to_owned(), threads, String::new()));
     }
     let sums = view.processor.as_ref().map(|p| Sums::new(p, &totals.processor, totals.own));
     lines.splice(1..1, sums.iter().flat_map(Sums::lines));
     let width = lines.iter().map(|l| thousands(l.1).len()).max().unwrap_or(0);
+    let names = lines.iter().map(|l| l.0.len()).fold(17, usize::max);
     writeln!(out)?;
     for (name, number, rest) in lines {
-        writeln!(out, "{}", format!("{name:17}  {:>width$}  {}", thousands(number), style.dim(&rest)).trim_end())?;
+        writeln!(out, "{}", format!("{name:names$}  {:>width$}  {}", thousands(number), style.dim(&rest)).trim_end())?;
     }
     Ok(())
 }
 
 fn table(view: &View, rows: &[MethodRow], out: &mut dyn Write, style: Style) -> io::Result<()> {
-    let on = view.processor.is_some();
+    let on = view.processor.as_ref().is_some_and(|on| on.model.is_processor());
     let mut heads = vec![view.unit(), "share", "with callees", "share"];
     heads.extend(if on { &["CPI", "misses"][..] } else { &[] });
     heads.extend(["calls", "exits", "method"]);

@@ -15,6 +15,7 @@ use cprof_profile::metrics::Metric;
 use cprof_profile::names::thousands;
 use cprof_profile::projections::labels;
 use cprof_views::page::{Facts, Page, Side};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,15 +92,15 @@ fn facts(after: &Loaded, before: Option<&Loaded>, args: &Html) -> Facts {
 }
 
 /// Names and units of the metrics that both profiles have; the others are noted.
-fn common(after: &Loaded, before: Option<&Loaded>, notes: &mut Vec<String>) -> Vec<(String, &'static str)> {
-    let names = |loaded: &Loaded| -> Vec<(String, &'static str)> {
+fn common(after: &Loaded, before: Option<&Loaded>, notes: &mut Vec<String>) -> Vec<(String, Cow<'static, str>)> {
+    let names = |loaded: &Loaded| -> Vec<(String, Cow<'static, str>)> {
         columns(&loaded.view, &loaded.view.tree, &loaded.processors).into_iter().map(|m| (m.name, m.unit)).collect()
     };
     let mut all = names(after);
     if let Some(before) = before {
         let others = names(before);
         let mut alone =
-            |(name, _): &(String, &str), file: &str| notes.push(format!("only {file} has {name}; it cannot be compared"));
+            |(name, _): &(String, Cow<'_, str>), file: &str| notes.push(format!("only {file} has {name}; it cannot be compared"));
         all.iter().filter(|n| !others.contains(n)).for_each(|n| alone(n, &after.view.file));
         others.iter().filter(|n| !all.contains(n)).for_each(|n| alone(n, &before.view.file));
         all.retain(|n| others.contains(n));
@@ -148,7 +149,7 @@ impl Together {
 }
 
 /// Adds the chosen threads, label by label.
-fn add(page: &mut Page, side: Side, loaded: &Loaded, common: &[(String, &'static str)], together: &Together) {
+fn add(page: &mut Page, side: Side, loaded: &Loaded, common: &[(String, Cow<'static, str>)], together: &Together) {
     let view = &loaded.view;
     let threads = &view.profile.threads;
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -161,7 +162,7 @@ fn add(page: &mut Page, side: Side, loaded: &Loaded, common: &[(String, &'static
         let tree = view.tree_of(|t| members.binary_search(&t).is_ok());
         let mut own = columns(view, &tree, &loaded.processors);
         // In the page's order: two profiles may have the same caches in different orders.
-        let of_name = |(name, _): &(String, &str)| own.iter().position(|m| m.name == *name).map(|at| own.swap_remove(at));
+        let of_name = |(name, _): &(String, Cow<'_, str>)| own.iter().position(|m| m.name == *name).map(|at| own.swap_remove(at));
         let metrics: Vec<Metric> = common.iter().filter_map(of_name).collect();
         let leases = members.iter().map(|&t| u64::from(threads[t].leases)).sum();
         page.add(side, &label, leases, &view.symbols, &tree, metrics);

@@ -463,3 +463,76 @@ fn a_recorded_processor_that_is_no_file_is_not_waited_for() {
     std::fs::remove_file(&pipe).unwrap();
     assert!(message.contains("is no file") && message.contains("--target chooses another"), "{message}");
 }
+
+#[test]
+fn a_model_may_count_something_else_than_cycles() {
+    let profile = Profile::new("counting");
+    let all = prints(&["report", profile.path(), "--target", "allocations"]);
+    assert!(all.contains("\nallocations         0  (exact)\n"), "{all}");
+    assert!(!all.contains("CPI") && !all.contains("misses") && !all.contains("cycles"), "{all}");
+    let mine = profile.0.with_extension("mine.toml");
+    let named = mine.to_str().unwrap();
+    let model = |head: &str| {
+        let costs = "[sources]\nm = \"m\"\n[bytecodes]\nsource = \"m\"\n\"*\" = 0\niinc = 1\n[invoke]\nsource = \"m\"\n\"*\" = 0\n\
+                     [return]\nsource = \"m\"\n\"*\" = 0\n";
+        std::fs::write(&mine, format!("title = \"t\"\naccuracy = \"exact\"\n{head}\n{costs}")).unwrap();
+    };
+    model("unit = \"steps\"");
+    let column = format!("steps[{}]", mine.file_stem().unwrap().to_str().unwrap());
+    let report = prints(&["report", profile.path(), "--target", named]);
+    assert!(report.contains("steps               4  by ") && report.contains("\nsteps   share"), "{report}");
+    assert!(prints(&["targets", "show", named]).contains("bytecodes, in steps"));
+    // Once, however many caches were simulated.
+    let exported = prints(&["export", profile.path(), "--format", "csv", "--methods", "--target", named, "-o", "-"]);
+    let head = exported.lines().next().unwrap();
+    assert_eq!((head.matches(&*column).count(), head.matches("cycles").count()), (2, 0), "{head}");
+    let shown = prints(&["annotate", profile.path(), "demo.Main.work", "--target", named]);
+    assert!(shown.contains("4 steps (100.0%)\n") && shown.contains("executions  steps   share"), "{shown}");
+    assert!(fails(&["report", profile.path(), "--target", named, "--cache", "4k/16"]).contains("leave --cache out"));
+    let html = ["export", profile.path(), "--format", "json", "--target", named, "--cache", "4k/16", "-o", "-"];
+    assert!(fails(&html).contains("leave --cache out"));
+    let both = ["export", profile.path(), "--format", "csv", "--target", named, "--target", "jop", "--cache", "4k/16", "-o", "-"];
+    let both = prints(&both);
+    assert!(both.contains(&column) && both.contains("\"cycles[jop,4k/16]\""), "{both}");
+    let matrix = profile.0.with_extension("matrix.toml");
+    std::fs::write(&matrix, format!("targets = [\"{named}\"]\n")).unwrap();
+    let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);
+    assert!(refused.contains(":1:12: ") && refused.contains("counts steps, and cycles are compared"), "{refused}");
+
+    let budget = profile.0.with_extension("budget.toml");
+    for (limit, code, said) in [
+        (format!("steps[{named}] == 4"), 0, "1 held"),
+        (format!("steps[{named}] > 4"), 1, "4 steps["),
+        ("allocations == 0".to_owned(), 0, "1 held"),
+        (
+            "cycles[allocations] == 0".to_owned(),
+            2,
+            "allocations counts allocations: there is no cycles[allocations], but allocations",
+        ),
+        ("allocations[jop] == 0".to_owned(), 2, "jop counts cycles: there is no allocations[jop], but cycles[jop,4k/16]"),
+        (format!("steps[{named},4k/16] == 4"), 2, "leave the cache out"),
+        ("jop == 4".to_owned(), 2, "there is no metric jop"),
+    ] {
+        std::fs::write(&budget, format!("[[budget]]\nmethod = \"*\"\nlimits = ['{limit}']\n")).unwrap();
+        let mut check = Command::new(env!("CARGO_BIN_EXE_cprof"));
+        let output = check.args(["check", profile.path(), "--budget", budget.to_str().unwrap()]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!((output.status.code(), text.contains(said)), (Some(code), true), "{limit}: {text}");
+    }
+
+    for (head, wrong) in [
+        ("unit = \"calls\"", ":3:8: calls are counted without a model"),
+        ("unit = \"my steps\"", ":3:8: unit must be one word"),
+        ("unit = \"steps\"\ncounts_thrown = \"no\"", ":4:17: counts_thrown must be true or false, not string"),
+        ("unit = \"steps\"\n[cache]\nsource = \"m\"\ndefault = \"4k/16\"", ":3:8: a model that counts steps has no method cache"),
+    ] {
+        model(head);
+        let refused = fails(&["targets", "check", named]);
+        assert!(refused.contains(wrong), "{refused}");
+    }
+    model(&format!("[load]\nsource = \"m\"\nmiss = 1\nhit = \"{}1\"", "1+".repeat(500)));
+    assert!(fails(&["targets", "check", named]).contains("longer than 1000 characters"));
+    for file in [mine, matrix, budget] {
+        std::fs::remove_file(file).unwrap();
+    }
+}

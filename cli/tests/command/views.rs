@@ -103,7 +103,7 @@ fn what_cannot_be_done_is_said() {
     let metric = fails(&["flamegraph", "demo.cprof", "-o", "out", "--metric", "seconds"]);
     assert_eq!(
         metric,
-        "cprof: demo.cprof: there is no metric seconds; there are calls, exceptional_exits, bytecodes; --target adds cycles\n"
+        "cprof: demo.cprof: there is no metric seconds; there are calls, exceptional_exits, bytecodes; --target adds cycles, or allocations\n"
     );
     for command in ["flamegraph", "html"] {
         assert!(fails(&[command, "damaged.cprof", "-o", "out"]).contains("damaged.cprof"));

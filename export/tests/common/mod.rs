@@ -90,7 +90,7 @@ impl Made {
         let mut metrics = counted(&tree);
         // One with a name for which formats need quotes, and with numbers that 32 bits do not hold.
         let own = metrics[2].own.iter().map(|n| n << 35).collect();
-        metrics.push(Metric { name: "cycles[a \"b\",4k/16]".into(), unit: "cycles", own });
+        metrics.push(Metric { name: "cycles[a \"b\",4k/16]".into(), unit: "cycles".into(), own });
         let sheet = Sheet { profile: &self.profile, symbols: &symbols, tree: &tree, metrics: &metrics };
         test(&Source::new(sheet, &|_| {}).unwrap(), &symbols, &tree, &metrics);
     }

@@ -6,7 +6,6 @@ use super::limit::Watched;
 use super::outcomes::{NotSimulated, Outcomes};
 use super::rules::{Rule, rules};
 use super::{Columns, Metrics, Options};
-use crate::cache::CacheSpec;
 use crate::code::CodeError;
 use crate::measure::{ByNode, Measures};
 use crate::model::{Method, NativeSite, Profile, Rows, special};
@@ -50,8 +49,6 @@ pub enum EvaluateError {
 pub struct Evaluation {
     /// Per node, a column beside [`Nodes`](crate::model::Nodes).
     pub nodes: Columns,
-    /// The method cache whose outcomes were taken.
-    pub cache: Option<CacheSpec>,
     /// What a reader must know: approximations that were needed.
     pub notes: Vec<String>,
 }
@@ -190,6 +187,7 @@ pub fn evaluate_into(
 ) -> Result<Evaluation, EvaluateError> {
     let watched = Watched::new(estimator);
     let estimator = &watched;
+    let options = &Options { without_exceptions: options.without_exceptions || !estimator.counts_thrown(), ..*options };
     let cache = options.cache.unwrap_or_else(|| estimator.cache());
     let outcomes = Outcomes::of(profile, cache)?;
     let callers_known = !profile.run.bounded && !profile.run.folded;
@@ -242,7 +240,7 @@ pub fn evaluate_into(
             );
         }
     }
-    Ok(Evaluation { nodes: work.out, cache: Some(cache), notes })
+    Ok(Evaluation { nodes: work.out, notes })
 }
 
 impl Work<'_> {

@@ -62,6 +62,10 @@ impl CycleEstimator for Watched<'_> {
         self.estimator.words(code_length)
     }
 
+    fn counts_thrown(&self) -> bool {
+        self.estimator.counts_thrown()
+    }
+
     fn clock_mhz(&self) -> Option<u64> {
         self.estimator.clock_mhz()
     }

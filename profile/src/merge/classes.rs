@@ -6,7 +6,6 @@ use crate::code::CodeError;
 use crate::measure::Rule;
 use crate::model::{Class, Method, Native, NativeSite, Profile};
 use crate::names::stable;
-use crate::target::Bytecodes;
 use cprof_instrument::classfile::ClassFile;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::collections::BTreeMap;
@@ -182,7 +181,7 @@ impl Classes {
             let original = original.ok_or_else(|| fail(format!("it has no method {}", method.index)))?;
             let code = parsed.code(original).map_err(|e| fail(e.to_string()))?;
             let code = code.ok_or_else(|| fail(format!("{} has no code", method.name)))?;
-            Rule::new(&method.flow, code.bytes, code.at, &Bytecodes).map_err(|e| fail(format!("{}: {e}", method.name)))?;
+            Rule::new(&method.flow, code.bytes, code.at).map_err(|e| fail(format!("{}: {e}", method.name)))?;
         }
         Ok(())
     }

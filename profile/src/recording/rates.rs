@@ -8,7 +8,6 @@ use crate::flow::Flow;
 use crate::measure::Rule;
 use crate::model::Level;
 use crate::names::{signature, stable};
-use crate::target::Bytecodes;
 use cprof_instrument::Planner;
 use cprof_instrument::abi::{self, kind};
 use cprof_instrument::classfile::{ClassFile, Method, mutf8};
@@ -134,7 +133,7 @@ fn metered(id: u32, log: &Log<'_>) -> Option<Metered> {
     let flow = flow(&mut Planner::default(), &parsed, index)?;
     let method = parsed.methods.get(index as usize)?;
     let code = parsed.code(method).ok()??;
-    let rule = Rule::new(&flow, code.bytes, code.at, &Bytecodes).ok()?;
+    let rule = Rule::new(&flow, code.bytes, code.at).ok()?;
     let alike = parsed.methods.iter().filter(|other| but_result(other) == but_result(method)).count();
     let name = MethodName {
         class: stable(entry.name, entry.hidden),

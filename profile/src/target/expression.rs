@@ -1,6 +1,7 @@
 //! The formulas of target models: integers, parameters, `+ - * /`, parentheses, `max`, `min`, `ceildiv`.
 //!
-//! Every formula has a value or an error; there are no loops, no floating point and no way to run for long. `/` rounds down.
+//! Every formula has a value or an error; there are no loops, no floating point and no way to run for longer than to read it. `/`
+//! rounds down.
 
 use std::fmt;
 

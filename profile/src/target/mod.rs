@@ -20,28 +20,6 @@ use std::io::{self, Read};
 use std::path::Path;
 use thiserror::Error;
 
-/// A number per bytecode, as for counting them.
-pub trait Target {
-    /// Name in reports and on the command line.
-    fn name(&self) -> &str;
-    /// What executing an instruction once costs. A widened instruction (`wide`) is one instruction.
-    fn cost(&self, instruction: &Instruction<'_>) -> u64;
-}
-
-/// Every bytecode costs 1: the number of executed bytecodes.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Bytecodes;
-
-impl Target for Bytecodes {
-    fn name(&self) -> &str {
-        "bytecodes"
-    }
-
-    fn cost(&self, _: &Instruction<'_>) -> u64 {
-        1
-    }
-}
-
 /// How a method was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum InvokeKind {
@@ -91,6 +69,9 @@ pub struct Cost {
     pub estimated: bool,
 }
 
+/// What the numbers of a processor's model are.
+pub const CYCLES: &str = "cycles";
+
 /// A processor's timing.
 ///
 /// Costs must not depend on what was executed before but for the outcome of a method cache lookup. For a processor that
@@ -122,6 +103,11 @@ pub trait CycleEstimator {
     /// A method's size in words of the processor's memory.
     fn words(&self, code_length: u32) -> u32 {
         code_length.div_ceil(4)
+    }
+
+    /// Whether bytecodes that threw cost anything: not where what they do is counted, and they did not do it.
+    fn counts_thrown(&self) -> bool {
+        true
     }
 
     /// The clock in MHz, where the model has one.

@@ -2,7 +2,7 @@
 
 use super::names::Space;
 use super::source::{Formula, Parameter, Source};
-use super::{Cost, CycleEstimator, InvokeKind, Place, TargetError};
+use super::{CYCLES, Cost, CycleEstimator, InvokeKind, Place, TargetError};
 use crate::cache::CacheSpec;
 use crate::options::MOST_BLOCKS;
 use cprof_instrument::classfile::instructions::Instruction;
@@ -47,6 +47,9 @@ pub struct Model {
     pub title: String,
     /// How far its numbers can be trusted.
     pub accuracy: Accuracy,
+    /// What its numbers are: [`CYCLES`], or what it counts that is no processor.
+    pub unit: String,
+    counts_thrown: bool,
     /// What it does not say, its own gaps first, then its base's.
     pub gaps: Vec<String>,
     /// Its file, its base's, and so on.
@@ -104,6 +107,8 @@ impl Model {
             name: name.to_owned(),
             title: String::new(),
             accuracy: Accuracy::Coarse,
+            unit: CYCLES.to_owned(),
+            counts_thrown: chain.iter().find_map(|s| s.counts_thrown).unwrap_or(true),
             gaps: chain.iter().flat_map(|s| s.gaps.clone()).collect(),
             files: chain.iter().map(|s| s.file.clone()).collect(),
             paths: chain.iter().filter_map(|s| s.path.clone()).collect(),
@@ -129,8 +134,13 @@ impl Model {
             },
             None => return required("accuracy"),
         }
+        let unit = chain.iter().find_map(|s| s.unit.clone());
         for source in chain.into_iter().rev() {
             model.overlay(source)?;
+        }
+        if let Some((unit, place)) = unit {
+            model.unit = unit;
+            model.check_counts_alone(&place)?;
         }
         model.check_complete(&first)?;
         model.check_names()?;
@@ -175,6 +185,20 @@ impl Model {
             put(self.costs.entry(key(space, number)).or_default(), formula, space.name(number))?;
         }
         Ok(())
+    }
+
+    /// That a model which counts something else than cycles has no method cache.
+    fn check_counts_alone(&self, place: &Place) -> Result<(), TargetError> {
+        if self.is_processor() || self.cache == CacheSpec::IDEAL {
+            return Ok(());
+        }
+        let (unit, cache) = (&self.unit, self.cache);
+        at(place, format!("a model that counts {unit} has no method cache, and this one has {cache}; leave [cache] out, or unit"))
+    }
+
+    /// Whether its numbers are cycles.
+    pub fn is_processor(&self) -> bool {
+        self.unit == CYCLES
     }
 
     fn check_complete(&self, first: &Place) -> Result<(), TargetError> {
@@ -402,6 +426,10 @@ impl CycleEstimator for Model {
 
     fn words(&self, code_length: u32) -> u32 {
         code_length.div_ceil(self.word_bytes)
+    }
+
+    fn counts_thrown(&self) -> bool {
+        self.counts_thrown
     }
 
     fn clock_mhz(&self) -> Option<u64> {

@@ -25,6 +25,10 @@ pub struct Source {
     pub title: Option<String>,
     /// How far its numbers can be trusted, as written.
     pub accuracy: Option<(String, Place)>,
+    /// What its numbers are, where they are not cycles, and where that is said.
+    pub unit: Option<(String, Place)>,
+    /// Whether bytecodes that threw cost anything; none: it is not said.
+    pub counts_thrown: Option<bool>,
     /// What it does not say.
     pub gaps: Vec<String>,
     /// Where numbers come from, by short name.
@@ -143,6 +147,13 @@ impl Reader<'_> {
         self.error(item.span(), format!("{name} must be a whole number of at most 64 bits{quoted}"))
     }
 
+    fn truth(&self, name: &str, item: &Item<'_>) -> Result<bool, TargetError> {
+        match item.get_ref() {
+            DeValue::Boolean(value) => Ok(*value),
+            other => self.error(item.span(), format!("{name} must be true or false, not {}", other.type_str())),
+        }
+    }
+
     fn unknown<T>(&self, key: &Spanned<toml::de::DeString<'_>>, place: &str, known: &[&str]) -> Result<T, TargetError> {
         self.error(key.span(), format!("{place} has no key {:?}; it has {}", key.get_ref(), known.join(", ")))
     }
@@ -163,6 +174,12 @@ impl Reader<'_> {
                 return self.error(span, format!("{name} must be a number or a formula in quotes, not {}", other.type_str()));
             }
         };
+        if text.len() > LONGEST {
+            return self.error(
+                span,
+                format!("the formula of {name} is longer than {LONGEST} characters; give parts of it to parameters"),
+            );
+        }
         let body = text.trim_start();
         let relative = matches!(item.get_ref(), DeValue::String(_)) && body.starts_with(['+', '-']);
         let skipped = text.len() - body.len() + usize::from(body.starts_with('+'));
@@ -219,10 +236,12 @@ fn offsets(raw: &str, text: &str) -> Vec<usize> {
     offsets
 }
 
-const TOP: [&str; 13] = [
+const TOP: [&str; 15] = [
     "base",
     "title",
     "accuracy",
+    "unit",
+    "counts_thrown",
     "gaps",
     "word_bytes",
     "sources",
@@ -234,6 +253,12 @@ const TOP: [&str; 13] = [
     "invoke",
     "return",
 ];
+
+/// Bytes of a formula, at most: it is kept for every bytecode that has it, and evaluated for methods of every size.
+const LONGEST: usize = 1000;
+
+/// Metrics that there are without any model: nothing else may be called so.
+const TAKEN: [&str; 5] = ["calls", "exceptional_exits", "bytecodes", "entry_misses", "return_misses"];
 
 /// More parameters than this are taken for a mistake: the place of each is looked for in the text.
 const MOST_PARAMETERS: usize = 1000;
@@ -265,6 +290,8 @@ pub fn read(file: &str, text: &str) -> Result<Source, TargetError> {
                 title => model.title = Some(title),
             },
             "accuracy" => model.accuracy = Some((reader.text("accuracy", item)?, reader.place(item.span().start))),
+            "unit" => model.unit = Some((read_unit(&reader, item)?, reader.place(item.span().start))),
+            "counts_thrown" => model.counts_thrown = Some(reader.truth("counts_thrown", item)?),
             "gaps" => read_gaps(&reader, item, &mut model)?,
             "word_bytes" => match reader.integer("word_bytes", item)? {
                 bytes @ 1..=64 => model.word_bytes = Some(bytes as u32),
@@ -288,6 +315,24 @@ pub fn read(file: &str, text: &str) -> Result<Source, TargetError> {
     Ok(model)
 }
 
+/// Metrics are called so, in reports and in budgets.
+fn read_unit(reader: &Reader, item: &Item) -> Result<String, TargetError> {
+    let unit = reader.text("unit", item)?;
+    if TAKEN.contains(&unit.as_str()) {
+        return reader
+            .error(item.span(), format!("{unit} are counted without a model; call what this one counts something else"));
+    }
+    if !is_word(&unit) {
+        return reader.error(item.span(), "unit must be one word, as \"allocations\": a letter, then letters, digits and _");
+    }
+    Ok(unit)
+}
+
+/// A letter, and then letters, digits and `_`.
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
 fn read_gaps(reader: &Reader, item: &Item, model: &mut Source) -> Result<(), TargetError> {
     let DeValue::Array(gaps) = item.get_ref() else {
         return reader.error(item.span(), "gaps must be a list of texts");
@@ -305,12 +350,10 @@ fn read_parameters(reader: &Reader, item: &Item, model: &mut Source) -> Result<(
     }
     for (key, item) in parameters {
         let name = key.get_ref().to_string();
-        let word =
-            name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let why = match &*name {
             "n" | "l" | "miss" => Some("formulas are given that"),
             "max" | "min" | "ceildiv" => Some("it is a function's"),
-            _ if !word => Some("it has a letter first, and then letters, digits and _"),
+            _ if !is_word(&name) => Some("it has a letter first, and then letters, digits and _"),
             _ => None,
         };
         if let Some(why) = why {

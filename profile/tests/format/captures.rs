@@ -8,7 +8,6 @@ use cprof_profile::model::{DepartureKind, Profile, special};
 use cprof_profile::names::thousands;
 use cprof_profile::recording::rates::{Change, Meter};
 use cprof_profile::recording::{CaptureError, Frame, Log, Memory, Stack, assemble, capture};
-use cprof_profile::target::Bytecodes;
 use cprof_synthetic::Recording;
 use cprof_synthetic::classes::{ClassWriter, op};
 
@@ -67,9 +66,9 @@ fn an_active_frame_has_not_executed_the_rest_of_its_block() {
     let profile = r.profile(&[stack(tree, &[(ids[0], 0), (ids[1], 0)])]);
     assert_eq!(profile.warnings, Vec::<String>::new());
     assert_eq!(active(&profile), [1, 2]);
-    assert_eq!(measure(&profile, &Bytecodes).unwrap().own, [0, 1, 1]);
+    assert_eq!(measure(&profile).unwrap().own, [0, 1, 1]);
     let without = r.profile(&[]);
-    assert_eq!(measure(&without, &Bytecodes).unwrap().own, [0, 2, 2]);
+    assert_eq!(measure(&without).unwrap().own, [0, 2, 2]);
     assert_ne!(a, b);
 }
 
@@ -305,7 +304,7 @@ fn a_pause_is_taken_away_to_the_bytecode() {
     end.combine(&[(&later, false), (&earlier, true)]);
     let profile = assemble(end, &Log::read(&r.log), Default::default());
     assert_eq!(profile.nodes.len(), 3, "what ran only meanwhile is in no profile");
-    let measures = measure(&profile, &Bytecodes).unwrap();
+    let measures = measure(&profile).unwrap();
     assert_eq!(measures.calls, [0, 3, 1]);
     // One call before the pause left one bytecode, after it none was left to execute; two whole calls.
     assert_eq!(measures.own, [0, 1 + 2 * 2, 2]);
@@ -355,7 +354,7 @@ fn departures_from_bytecodes_that_do_not_exist_cost_nothing_else() {
     let profile = r.profile(&[]);
     assert_eq!(profile.departures.iter().map(|d| (d.bci, d.count)).collect::<Vec<_>>(), [(0, 4)]);
     assert_eq!(profile.warnings, ["2 places of exceptions lie in no block of their methods; those blocks count whole"]);
-    assert_eq!(measure(&profile, &Bytecodes).unwrap().own.get(1), 4 + 2 * 5);
+    assert_eq!(measure(&profile).unwrap().own.get(1), 4 + 2 * 5);
     assert_eq!(integrity::check(&profile).unwrap().contexts, 1);
 }
 
@@ -370,7 +369,7 @@ fn departures_are_read_and_joined() {
     let profile = r.profile(&[]);
     let departures: Vec<_> = profile.departures.iter().map(|d| (d.node, d.bci, d.kind, d.count)).collect();
     assert_eq!(departures, [(1, 0, DepartureKind::Thrown, 6), (1, 3, DepartureKind::Thrown, 1)]);
-    let measures = measure(&profile, &Bytecodes).unwrap();
+    let measures = measure(&profile).unwrap();
     assert_eq!((measures.exceptional_exits.get(1), measures.own.get(1)), (7, 6 + 2 * 3));
 }
 
@@ -384,7 +383,7 @@ fn block_precision_counts_the_whole_block() {
     let tree = r.arena.tree("main", 0, 1);
     let a = r.arena.node(tree, tree, ids[0], 0, &[9]);
     r.arena.departure(tree, a, 0, 4);
-    let measures = measure(&r.profile(&[]), &Bytecodes).unwrap();
+    let measures = measure(&r.profile(&[])).unwrap();
     assert_eq!((measures.exceptional_exits.get(1), measures.own.get(1)), (4, 18));
 }
 
@@ -452,7 +451,7 @@ fn no_damage_to_an_arena_is_fatal() {
         if let Ok(captured) = capture(&r.arena.bytes(), &stacks) {
             let profile = assemble(captured, &Log::read(&r.log), Default::default());
             // Whatever was read can be evaluated or is refused; it never panics.
-            let _ = measure(&profile, &Bytecodes);
+            let _ = measure(&profile);
         }
         r.arena.put(at, old);
     }

@@ -2,14 +2,13 @@
 
 use cprof_instrument::Level;
 use cprof_instrument::abi::header;
-use cprof_profile::cache::CacheSpec;
 use cprof_profile::cycles::ledger::Charge;
 use cprof_profile::cycles::{Evaluation, Metrics, Options, evaluate_into};
 use cprof_profile::measure::measure;
 use cprof_profile::model::{Misses, Profile};
 use cprof_profile::natives::native_calls;
 use cprof_profile::target::source::read;
-use cprof_profile::target::{Bytecodes, Library, Model};
+use cprof_profile::target::{Library, Model};
 use cprof_synthetic::classes::{ClassWriter, op};
 use std::io::Cursor;
 use std::path::Path;
@@ -23,7 +22,7 @@ fn options(cache: &str) -> Options {
 }
 
 fn on(profile: &Profile, model: &Model, options: &Options) -> Result<Evaluation, String> {
-    let measures = measure(profile, &Bytecodes).unwrap();
+    let measures = measure(profile).unwrap();
     let natives = native_calls(profile, &measures).unwrap();
     let mut charged = vec![0i64; profile.nodes.len()];
     let mut ledger = |charge: Charge<'_>| charged[charge.node as usize] += charge.cycles;
@@ -115,7 +114,7 @@ fn a_first_method_that_returned_to_itself_is_charged_for_what_missed() {
 #[test]
 fn counting_bytecodes_is_a_model_too() {
     let profile = cprof_synthetic::demo().profile(&[]);
-    let measures = measure(&profile, &Bytecodes).unwrap();
+    let measures = measure(&profile).unwrap();
     let counted = on(&profile, &Library.load("bytecodes").unwrap(), &Options::default()).unwrap();
     // main's single invokestatic was executed once and led to three calls in this invented recording; the calls of yield are
     // bytecodes too, but calls of native methods cost a processor nothing.
@@ -350,6 +349,8 @@ fn cycles_that_64_bits_do_not_hold_are_refused() {
 #[test]
 fn the_default_cache_is_the_models() {
     let profile = cprof_synthetic::demo().profile(&[]);
-    let result = on(&profile, &Library.load("picojava").unwrap(), &Options::default()).unwrap();
-    assert_eq!(result.cache, Some(CacheSpec::IDEAL));
+    let by_default = |name: &str| on(&profile, &Library.load(name).unwrap(), &Options::default());
+    let ideal = on(&profile, &Library.load("picojava").unwrap(), &options("ideal")).unwrap();
+    assert_eq!(by_default("picojava").unwrap().nodes, ideal.nodes);
+    assert!(by_default("jop").unwrap_err().contains("4k/16 was not simulated"), "{:?}", by_default("jop").err());
 }

@@ -6,7 +6,7 @@ use cprof_profile::measure::measure;
 use cprof_profile::model::{Native, Profile, special};
 use cprof_profile::natives::native_calls;
 use cprof_profile::projections::by_method;
-use cprof_profile::target::{Bytecodes, Library, Model};
+use cprof_profile::target::{Library, Model};
 use cprof_profile::tree::{Symbols, Tree};
 use proptest::prelude::*;
 use std::io::{Cursor, Read, Write};
@@ -50,7 +50,7 @@ fn pack(entries: &Entries) -> Vec<u8> {
 
 /// Everything a report does.
 fn evaluate(profile: &Profile) {
-    let Ok(measures) = measure(profile, &Bytecodes) else { return };
+    let Ok(measures) = measure(profile) else { return };
     let Ok(natives) = native_calls(profile, &measures) else { return };
     let symbols = Symbols::new(profile);
     let tree = Tree::new(profile, &symbols, &measures, &natives, |_| true);

@@ -7,7 +7,7 @@ use cprof_profile::merge::{MergeError, Merged, Merger};
 use cprof_profile::model::{Departure, DepartureKind, Level, Misses, Profile, special};
 use cprof_profile::natives::native_calls;
 use cprof_profile::projections::{by_method, by_thread, totals};
-use cprof_profile::target::{Bytecodes, Library, Model, ModelFile};
+use cprof_profile::target::{Library, Model, ModelFile};
 use cprof_profile::tree::{Symbol, Symbols, Tree, Visit, What};
 use cprof_synthetic::classes::{ClassWriter, op};
 use cprof_synthetic::{counters, set_counters};
@@ -41,7 +41,7 @@ type Counts = BTreeMap<(String, Vec<Symbol>), Vec<u64>>;
 
 fn counts(profile: &Profile) -> Counts {
     let symbols = Symbols::new(profile);
-    let mut measures = measure(profile, &Bytecodes).unwrap();
+    let mut measures = measure(profile).unwrap();
     let natives = native_calls(profile, &measures).unwrap();
     let cache = Some(profile.caches.first().copied().unwrap_or("ideal".parse().unwrap()));
     let options = Options { cache, ..Options::default() };
@@ -144,7 +144,7 @@ fn other_jdks_stay_apart_and_reports_join_them() {
     let all = merged(&[&one, &other]);
     assert_eq!(all.classes.iter().filter(|c| c.name == "demo/Main").count(), 2);
     assert_eq!(counts(&all), sum(&[&one, &other]));
-    let (symbols, measures) = (Symbols::new(&all), measure(&all, &Bytecodes).unwrap());
+    let (symbols, measures) = (Symbols::new(&all), measure(&all).unwrap());
     let natives = native_calls(&all, &measures).unwrap();
     let tree = Tree::new(&all, &symbols, &measures, &natives, |_| true);
     let rows = by_method(&tree, &symbols);
@@ -245,7 +245,7 @@ fn what_is_native_in_some_runs_only_is_told_for_these() {
     java.native_sites.clear();
     java.natives.clear();
     let calls = |profile: &Profile| {
-        let measures = measure(profile, &Bytecodes).unwrap();
+        let measures = measure(profile).unwrap();
         native_calls(profile, &measures).unwrap().iter().map(|call| call.calls).sum::<u64>()
     };
     assert!(calls(&native) > 0);

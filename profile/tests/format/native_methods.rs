@@ -8,13 +8,13 @@ use cprof_profile::measure::measure;
 use cprof_profile::merge::Merger;
 use cprof_profile::model::Profile;
 use cprof_profile::natives::{NotTold, native_calls};
-use cprof_profile::target::{Bytecodes, CycleEstimator, InvokeKind, Library};
+use cprof_profile::target::{CycleEstimator, InvokeKind, Library};
 use cprof_synthetic::Recording;
 use cprof_synthetic::classes::{ClassWriter, op};
 
 /// Class, name, site and calls of every native method called.
 fn natives(profile: &Profile) -> Vec<(String, String, u32, u64)> {
-    let calls = native_calls(profile, &measure(profile, &Bytecodes).unwrap()).unwrap();
+    let calls = native_calls(profile, &measure(profile).unwrap()).unwrap();
     let native = |n: u32| profile.natives[n as usize].clone();
     calls.iter().map(|c| (native(c.native).class, native(c.native).name, c.site, c.calls)).collect()
 }
@@ -295,7 +295,7 @@ fn calls_of_the_superclass_are_told_beside_others_that_are_not() {
     assert!(said(&profile).is_some());
     // One of two calls is charged, and it is said why.
     let model = Library.load("jop").unwrap();
-    let measures = measure(&profile, &Bytecodes).unwrap();
+    let measures = measure(&profile).unwrap();
     let calls = native_calls(&profile, &measures).unwrap();
     let options = Options { cache: Some(CacheSpec::IDEAL), ..Options::default() };
     let on = |natives| evaluate(&profile, &measures, natives, &model, &options).unwrap();

@@ -6,7 +6,6 @@ use cprof_profile::metrics::counted;
 use cprof_profile::model::{Gap, Profile};
 use cprof_profile::natives::native_calls;
 use cprof_profile::projections::{by_method, by_thread, totals};
-use cprof_profile::target::Bytecodes;
 use cprof_profile::tree::{Symbols, Tree};
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -101,7 +100,7 @@ fn a_pipe_is_written_to_if_somebody_reads_it() {
 fn an_empty_profile_is_a_profile() {
     let profile = cprof_synthetic::Recording::new().profile(&[]);
     assert_eq!(through_file(&profile), profile);
-    let tree = Tree::new(&profile, &Symbols::new(&profile), &measure(&profile, &Bytecodes).unwrap(), &[], |_| true);
+    let tree = Tree::new(&profile, &Symbols::new(&profile), &measure(&profile).unwrap(), &[], |_| true);
     assert_eq!(tree.len(), 1);
 }
 
@@ -109,7 +108,7 @@ fn an_empty_profile_is_a_profile() {
 fn the_numbers_are_those_of_the_program() {
     let profile = through_file(&cprof_synthetic::demo().profile(&[]));
     let symbols = Symbols::new(&profile);
-    let measures = measure(&profile, &Bytecodes).unwrap();
+    let measures = measure(&profile).unwrap();
     let natives = native_calls(&profile, &measures).unwrap();
     let tree = Tree::new(&profile, &symbols, &measures, &natives, |_| true);
     let rows: Vec<_> = by_method(&tree, &symbols)
@@ -146,7 +145,7 @@ fn the_numbers_are_those_of_the_program() {
 fn metrics_stand_beside_the_contexts() {
     let profile = through_file(&cprof_synthetic::demo().profile(&[]));
     let symbols = Symbols::new(&profile);
-    let measures = measure(&profile, &Bytecodes).unwrap();
+    let measures = measure(&profile).unwrap();
     let natives = native_calls(&profile, &measures).unwrap();
     let all = Tree::new(&profile, &symbols, &measures, &natives, |_| true);
     let bytecodes = all.sums(measures.own.iter());

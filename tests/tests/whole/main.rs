@@ -2,6 +2,7 @@
 //! everything.
 
 mod agents;
+mod allocations;
 mod annotate;
 mod api;
 mod archives;

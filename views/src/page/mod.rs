@@ -15,6 +15,7 @@ use cprof_profile::tree::{Symbol, Symbols, Tree};
 use pack::{element, varints};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -130,7 +131,7 @@ struct Slice {
 /// A page in the making.
 pub struct Page {
     forest: Forest,
-    metrics: Vec<(String, &'static str)>,
+    metrics: Vec<(String, Cow<'static, str>)>,
     slices: Vec<Slice>,
     codes: Vec<Code>,
 }
@@ -166,14 +167,14 @@ struct Meta<'a> {
 
 impl Page {
     /// Without anything. `sites`: contexts that differ in the call site are different; `metrics`: names and units.
-    pub fn new(sites: bool, metrics: Vec<(String, &'static str)>) -> Page {
+    pub fn new(sites: bool, metrics: Vec<(String, Cow<'static, str>)>) -> Page {
         Page { forest: Forest::new(sites), metrics, slices: Vec::new(), codes: Vec::new() }
     }
 
     /// The contexts of threads of one label, with the page's metrics in their order.
     pub fn add(&mut self, side: Side, label: &str, threads: u64, symbols: &Symbols, tree: &Tree, metrics: Vec<Metric>) {
         assert!(
-            metrics.iter().map(|m| (&m.name, m.unit)).eq(self.metrics.iter().map(|(name, unit)| (name, *unit))),
+            metrics.iter().map(|m| (&m.name, &m.unit)).eq(self.metrics.iter().map(|(name, unit)| (name, unit))),
             "not the page's metrics"
         );
         let places = self.forest.add(symbols, tree);
