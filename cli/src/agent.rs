@@ -62,7 +62,7 @@ impl Options {
         }
         if let Some(target) = &counting.target {
             // Where the JVM has other files it may be there, too.
-            if Library.is_file(target) && fs::metadata(target).is_ok_and(|named| !named.is_file()) {
+            if Library.is_path(target) && fs::metadata(target).is_ok_and(|named| !named.is_file()) {
                 bail!(Usage(format!(
                     "--target {target} is no file that can be read more than once, as the JVM must; name a file"
                 )));

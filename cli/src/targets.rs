@@ -53,7 +53,7 @@ fn check(file: &str, out: &mut dyn Write) -> Result<()> {
             "{file} comes with cprof and is checked by its tests; to check a file of your own give its path, as ./{file}.toml"
         )));
     }
-    let path = if file.contains('/') || file.ends_with(".toml") { file.to_owned() } else { format!("./{file}") };
+    let path = if Library.is_path(file) { file.to_owned() } else { format!("./{file}") };
     let model = Library.load(&path)?;
     model.try_all_sizes()?;
     writeln!(out, "{}", printable(&format!("{file} is a target model: {}", model.title)))?;

@@ -249,7 +249,7 @@ fn on_processor(view: &View, checked: &Profile, wanted: Wanted<'_>, args: &Check
 /// The model that the checked profile was recorded with, where that is called so: a file's, which reports name without its folder.
 fn recorded_as(name: &str, checked: &Profile, how: &Evaluating) -> Result<Option<Model>> {
     let run = &checked.run;
-    let may_be = Library.is_file(&run.target) && Library.short_name(&run.target) == name;
+    let may_be = Library.is_path(&run.target) && Library.short_name(&run.target) == name;
     may_be.then(|| model_of_recording(run, &how.set)).transpose()
 }
 

@@ -43,7 +43,7 @@ pub fn attach(args: &Attach) -> Result<()> {
     let mut options = Options::quiet();
     let name = out.to_str().context("the name of the file to write is no text that the JVM could be sent")?;
     options.add("out", &literal(name))?;
-    let file = args.counting.target.as_deref().filter(|target| Library.is_file(target));
+    let file = args.counting.target.as_deref().filter(|target| Library.is_path(target));
     match file {
         // The JVM may see other files than this command does, in a container say: it looks a model's up itself, by its whole path,
         // as it has another working directory.

@@ -36,7 +36,7 @@ pub fn recorded_model(run: &RunFacts) -> Result<Model> {
         return Ok(Library.recorded(name, &run.model)?);
     }
     // Whoever sent the profile chose the name: a pipe would be waited for.
-    if Library.is_file(name) && fs::metadata(name).is_ok_and(|named| !named.is_file()) {
+    if Library.is_path(name) && fs::metadata(name).is_ok_and(|named| !named.is_file()) {
         bail!("{name} is no file");
     }
     Ok(Library.load(name)?)
@@ -121,7 +121,7 @@ pub fn chosen_cache(profile: &Profile, name: &str, model: &Model) -> CacheSpec {
     let same = |c: &&CacheSpec| (c.kind, c.size, c.blocks) == (wanted.kind, wanted.size, wanted.blocks);
     let own = profile.caches.iter().find(|c| **c == wanted).or_else(|| profile.caches.iter().find(same)).copied();
     // A file's name is kept in full.
-    let in_full = |name: &str| Library.is_file(name).then(|| fs::canonicalize(name).ok()).flatten();
+    let in_full = |name: &str| Library.is_path(name).then(|| fs::canonicalize(name).ok()).flatten();
     let is_recorded = name == profile.run.target || in_full(name).is_some_and(|path| Some(path) == in_full(&profile.run.target));
     let fixed = || profile.fixed_cache().filter(|_| profile.caches.is_empty() && (is_recorded || !wanted.is_fixed()));
     let own = own.or_else(fixed).unwrap_or(wanted);

@@ -80,7 +80,7 @@ pub fn repeated(runs: &[Run]) -> Option<String> {
 
 /// Whether two models are called the same in reports.
 fn same_name(one: &str, other: &str) -> bool {
-    Library.is_file(one) && Library.is_file(other) && Library.short_name(one) == Library.short_name(other)
+    Library.is_path(one) && Library.is_path(other) && Library.short_name(one) == Library.short_name(other)
 }
 
 /// Empties what differs.

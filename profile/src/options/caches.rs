@@ -46,7 +46,7 @@ impl Caches {
             let wrong = |e: TargetError| Wrong(format!("target={target}: {e}"));
             let model = Library.load(&target).map_err(wrong)?;
             // Which sizes methods have is known too late. Those that come with cprof are tested.
-            if Library.is_file(&target) {
+            if Library.is_path(&target) {
                 model.try_all_sizes().map_err(wrong)?;
             }
             if file::same(&options.out, &model.paths).is_some() {
@@ -58,7 +58,7 @@ impl Caches {
             // Without another wish, the processor's own.
             caches = caches.or_else(|| Some(vec![model.cache()]));
             // A report may be asked for elsewhere.
-            let file = Library.is_file(&target).then(|| std::path::absolute(&target).ok()).flatten();
+            let file = Library.is_path(&target).then(|| std::path::absolute(&target).ok()).flatten();
             options.target = file.and_then(|path| path.into_os_string().into_string().ok()).unwrap_or(target);
             let file_of = |(path, text): (PathBuf, _)| ModelFile { path: path.display().to_string(), text };
             options.model = model.paths.into_iter().zip(model.texts).map(file_of).collect();

@@ -50,12 +50,12 @@ impl Library {
 
     /// Whether a word names a model: a shipped one's name, or any path.
     pub fn is_named(self, word: &str) -> bool {
-        is_path(word) || SHIPPED.iter().any(|s| s.name == word)
+        self.is_path(word) || SHIPPED.iter().any(|s| s.name == word)
     }
 
-    /// Whether a word names a model by the path of its file.
-    pub fn is_file(self, word: &str) -> bool {
-        is_path(word)
+    /// Whether a word names a model by the path of its file, which need not be there.
+    pub fn is_path(self, word: &str) -> bool {
+        word.contains('/') || word.ends_with(".toml")
     }
 
     /// What reports call a model: a shipped one's name, or that of its file, without directory, and without ending but where it would
@@ -84,7 +84,7 @@ impl Library {
     pub fn recorded(self, name: &str, files: &[ModelFile]) -> Result<Model, TargetError> {
         let mut files = files.iter();
         joined(name, |name, beside| {
-            if !is_path(name) {
+            if !self.is_path(name) {
                 return self.open(name, beside);
             }
             let lacks = || TargetError::new(format!("the recording does not keep the file {name}"));
@@ -97,7 +97,7 @@ impl Library {
     }
 
     fn open(self, name: &str, beside: Option<&Path>) -> Result<Opened, TargetError> {
-        if !is_path(name) {
+        if !self.is_path(name) {
             return match SHIPPED.iter().find(|s| s.name == name) {
                 Some(shipped) => Ok(Opened { shown: name.to_owned(), text: shipped.text.to_owned(), path: None }),
                 None => Err(TargetError::new(unknown(name))),
@@ -164,10 +164,6 @@ impl Opened {
     fn is(&self, other: &Opened) -> bool {
         self.path == other.path && (self.path.is_some() || self.shown == other.shown)
     }
-}
-
-fn is_path(name: &str) -> bool {
-    name.contains('/') || name.ends_with(".toml")
 }
 
 fn unknown(name: &str) -> String {
