@@ -152,7 +152,7 @@ fn restore(agent: &Agent, jni: Jni, reply: &mut Reply) -> Result<Restored, Strin
     });
     reply.put("restored_classes", woven.len() - outcome.refused);
     for name in agent.classes.stay_woven() {
-        reply.put("not_restored", format!("{name}: another agent gave it changed code with cprof's in it"));
+        reply.put("not_restored", format!("{name}: another agent gave changed code with cprof's in it"));
     }
     // What is known to stay woven counts into the junk node like what was never linked.
     let all = quiet && !outcome.no_memory && agent.classes.strange().is_empty();

@@ -446,13 +446,13 @@ pub fn end(agent: Arc<Agent>, jni: Jni, out: Option<&Path>, reply: &mut Reply) -
     }
 }
 
-/// Why the VM does not take other code for a class. It links each before.
+/// Why the VM does not take other code for a class, in words that fit several. It links each before.
 pub(super) fn refusal(jvmti: Jvmti, class: jclass, error: Error) -> String {
     if jvmti.has_failed(class) {
-        "its initialiser has failed, and the JVM changes it no more".to_owned()
+        "an initialiser that has failed, after which the JVM changes a class no more".to_owned()
     } else if jvmti.is_linked(class) {
         error.to_string()
     } else {
-        "it cannot be linked; a class that it needs may be missing".to_owned()
+        "cannot be linked, and what is not linked cannot run; a class that is needed may be missing".to_owned()
     }
 }
