@@ -91,7 +91,12 @@ impl<'a> Charges<'a> {
     pub(crate) fn place(&self, method: u32, group: u32, counted: &Counted<'_, '_>) -> Result<Placed, TargetError> {
         let nothing = Of::default();
         let of = self.groups.get(&(method, group)).unwrap_or(&nothing);
-        let mut placing = Placing { counted, cycles: vec![0; counted.code.instructions.len()], elsewhere: BTreeMap::new() };
+        let mut placing = Placing {
+            counted,
+            only_completed: self.estimator.only_completed(),
+            cycles: vec![0; counted.code.instructions.len()],
+            elsewhere: BTreeMap::new(),
+        };
         let prices = self.prices(counted.code)?;
         placing.code(&prices);
         if of.exceptions_left_out {
@@ -168,6 +173,7 @@ enum Price {
 /// The cycles of a method on their way to the rows.
 struct Placing<'a, 'p> {
     counted: &'a Counted<'a, 'p>,
+    only_completed: bool,
     cycles: Vec<i64>,
     elsewhere: BTreeMap<Why, i64>,
 }
@@ -184,7 +190,7 @@ impl Placing<'_, '_> {
 
     fn code(&mut self, prices: &[Price]) {
         for (row, price) in prices.iter().enumerate() {
-            let executions = self.counted.executions[row];
+            let executions = if self.only_completed { self.counted.completed(row) } else { self.counted.executions[row] };
             let cycles = match price {
                 Price::Bytecode(price) | Price::Call(price) => executions.wrapping_mul(*price as i64),
                 Price::Return(price) => {

@@ -316,7 +316,7 @@ impl Evaluating {
 #[derive(Debug, Args, Default)]
 #[command(next_help_heading = "Processor")]
 pub struct OnTarget {
-    /// Cycles on this processor: a name from cprof targets, or a model's .toml file
+    /// Cycles on this processor, or allocations: a name from cprof targets, or a model's .toml file
     #[arg(long, value_name = "NAME|FILE")]
     pub target: Option<String>,
     /// Its method cache, as 4k/16, lru:4k/16@shared, ideal or none [default: the model's own, or, recorded for it with others, the
@@ -332,7 +332,7 @@ pub struct OnTarget {
 #[derive(Debug, Args, Default)]
 #[command(next_help_heading = "Processors")]
 pub struct Processors {
-    /// Cycles on this processor, too: a name from cprof targets, or a model's .toml file; may be given several times
+    /// Cycles on this processor, or allocations, too: a name from cprof targets, or a model's .toml file; may be given several times
     #[arg(long, value_name = "NAME|FILE")]
     pub target: Vec<String>,
     /// With this method cache; may be given several times [default: all that were simulated]
@@ -445,7 +445,7 @@ pub enum Format {
 /// Orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Sort {
-    /// Cycles where the report is of a processor, else bytecodes: of the method itself, in a tree of the context with everything it called
+    /// Cycles where the report is of a processor, allocations where it is of those, else bytecodes: of the method itself, in a tree of the context with everything it called
     #[default]
     Cost,
     /// The same with those of everything it called

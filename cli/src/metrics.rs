@@ -1,7 +1,9 @@
 //! The numbers of a view as columns: what it counted, and its cycles on several processors with several caches.
 
 use crate::args::{Evaluating, Part, Processors};
-use crate::loaded::processor::{chosen_cache, model_has_changed, model_of_option, model_of_recording, refuse_cache};
+use crate::loaded::processor::{
+    chosen_cache, model_has_changed, model_of_option, model_of_recording, refuse_cache, with_options,
+};
 use crate::loaded::view::{Counted, Measured, Shape, View};
 use crate::output;
 use crate::progress::Progress;
@@ -119,12 +121,12 @@ pub fn columns(view: &View, tree: &Tree, processors: &[OnProcessor]) -> Vec<Metr
     all
 }
 
-/// The processors that `on` or the recording names, each once, by what they are named there.
+/// The processors that `on` or the recording names, each once, by what they are named there. None of their parameters is set.
 fn models<'n>(profile: &'n Profile, on: &'n Processors) -> Result<Vec<(&'n str, Model)>> {
     let recorded = Some(&profile.run).filter(|run| on.target.is_empty() && !run.target.is_empty());
-    let named = on.target.iter().map(|name| (name.as_str(), model_of_option(name, &on.how.set)));
+    let named = on.target.iter().map(|name| (name.as_str(), model_of_option(name, &[])));
     let mut models: Vec<(&str, Model)> = Vec::new();
-    for (name, model) in named.chain(recorded.map(|run| (run.target.as_str(), model_of_recording(run, &on.how.set)))) {
+    for (name, model) in named.chain(recorded.map(|run| (run.target.as_str(), model_of_recording(run, &[])))) {
         let model = model?;
         match models.iter().map(|(_, other)| other).find(|other| other.name() == model.name()) {
             None => models.push((name, model)),
@@ -157,7 +159,12 @@ pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<V
     let recorded = Some(&profile.run).filter(|_| on.target.is_empty());
     let changed = recorded.and_then(|run| model_has_changed(run, |name| format!("--target {name}")));
     let mut all = Vec::new();
+    let some_processor = models.iter().any(|(_, model)| model.is_processor());
     for (name, model) in models {
+        // The parameters of processors are none of what counts something else.
+        let is_counting = some_processor && !model.is_processor();
+        let how = if is_counting { Evaluating { set: Vec::new(), ..on.how.clone() } } else { on.how.clone() };
+        let model = with_options(model, &how.set)?;
         let chosen = chosen_cache(profile, name, &model);
         let mut caches = match () {
             () if !model.is_processor() => Vec::new(),
@@ -169,7 +176,7 @@ pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<V
         }
         let mut seen = HashSet::new();
         for cache in caches.into_iter().filter(|cache| seen.insert(*cache)) {
-            let mut on = evaluated(counted, &model, cache, &on.how)?;
+            let mut on = evaluated(counted, &model, cache, &how)?;
             on.own = cache == chosen;
             on.notes.extend(changed.clone());
             all.push(on);

@@ -9,6 +9,7 @@ use crate::options::values;
 use crate::target::ModelFile;
 pub use cprof_instrument::Level;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -366,6 +367,16 @@ impl DepartureKind {
             2 => Some(DepartureKind::Active),
             _ => None,
         }
+    }
+}
+
+impl Profile {
+    /// Methods counted by blocks that were left in the midst of some, in the nodes that are `chosen`: what was executed in these
+    /// blocks is not known to the bytecode.
+    pub fn left_blocks(&self, chosen: impl Fn(u32) -> bool) -> BTreeSet<u32> {
+        let method = |d: &Departure| self.nodes.method[d.node as usize];
+        let by_block = |m: &u32| self.methods.get(*m as usize).is_some_and(|method| method.level == Level::Block);
+        self.departures.iter().filter(|d| chosen(d.node)).map(method).filter(by_block).collect()
     }
 }
 

@@ -155,7 +155,7 @@ function annotated(code, view) {
         return row([[String(number), 'number dim'], ...cells.map((c) => [c, 'number']), [text, 'words']], line ? line.cost : 0, false);
       }));
   }
-  const heads = [['line', 'number'], ['executions', 'number'], ...(cycles >= 0 ? [['cycles', 'number']] : []), ['share', 'number'], ['bci', 'number'], ['bytecode', 'words'], ['outcomes', 'words']];
+  const heads = [['line', 'number'], ['executions', 'number'], ...(cycles >= 0 ? [[unit, 'number']] : []), ['share', 'number'], ['bci', 'number'], ['bytecode', 'words'], ['outcomes', 'words']];
   const [at, of] = code.variant;
   const variant = of > 1 ? ` (${at} of ${of} with this name and different code)` : '';
   table(`Bytecode, all threads of this page${variant}`, heads, code.rows.map((r, i) => {

@@ -8,11 +8,11 @@ use cprof_instrument::classfile::instructions::Instruction;
 use cprof_instrument::classfile::opcode::op;
 use cprof_profile::code::CodeError;
 use cprof_profile::cycles::EvaluateError;
-use cprof_profile::model::{Class, DepartureKind, Level};
+use cprof_profile::model::Class;
 use cprof_profile::names::{self, stable};
 use std::collections::BTreeMap;
 
-/// Native methods that make an object or array whenever they return: class, name.
+/// Native methods that are there to make an object or array: class, name.
 const MAKERS: [(&str, &str); 6] = [
     ("java/lang/Object", "clone"),
     ("java/lang/reflect/Array", "newArray"),
@@ -29,8 +29,9 @@ pub fn makes_objects(class: &str, method: &str) -> bool {
 }
 
 /// How often instructions made an object or array, by its type as Java writes it: `java.lang.String`, `int[][]`. An instruction
-/// that threw made nothing; where a method was counted by blocks, that is not known, and each one in a block that was entered
-/// counts. `multianewarray` counts once for all its arrays.
+/// that threw, or was still at it, made nothing; where a method was counted by blocks, that is not known, and each one in a block
+/// that was entered counts ([`Profile::left_blocks`](cprof_profile::model::Profile::left_blocks)). `multianewarray` counts once for
+/// all its arrays.
 ///
 /// # Errors
 /// The profile's copy of a class is damaged, or does not fit its counts.
@@ -43,14 +44,9 @@ pub fn made(choice: &Choice<'_>, wanted: impl Fn(u32) -> bool) -> Result<BTreeMa
         |method, _, class, _, counted| {
             let own = &choice.profile.classes[choice.profile.methods[method as usize].class as usize];
             let fail = |e: Error| CodeError { class: class.name_str().into_owned(), reason: e.to_string() };
-            for (instruction, &executed) in counted.code.instructions.iter().zip(&counted.executions) {
+            for (row, instruction) in counted.code.instructions.iter().enumerate() {
                 let Some(type_of) = made_by(own, class, instruction).map_err(fail)? else { continue };
-                let threw = match counted.code.method.level {
-                    Level::Precise => counted.counts.departed_in(instruction.bci, instruction.bci + 1),
-                    Level::Block => &[],
-                };
-                let threw = threw.iter().filter(|gone| gone.kind != DepartureKind::Active);
-                let made = shown(threw.fold(executed, |made, gone| made.wrapping_sub(gone.count)));
+                let made = shown(counted.completed(row));
                 if made > 0 {
                     let sum = types.entry(type_of).or_default();
                     *sum = sum.saturating_add(made);

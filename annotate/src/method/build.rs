@@ -70,6 +70,17 @@ impl<'c, 'p> Counted<'c, 'p> {
         Ok(Counted { code, counts, executions })
     }
 
+    /// How often a row's instruction has completed: as often as what follows it in its block began. Counted by blocks, that is not
+    /// known, and each execution is taken to have.
+    pub(crate) fn completed(&self, row: usize) -> i64 {
+        let bci = self.code.instructions[row].bci;
+        let departed = match self.code.method.level {
+            Level::Precise => self.counts.departed_in(bci, bci + 1),
+            Level::Block => &[],
+        };
+        departed.iter().fold(self.executions[row], |completed, d| completed.wrapping_sub(d.count))
+    }
+
     /// How often edges of a kind out of a block were followed.
     pub(crate) fn leaving(&self, block: usize, kind: EdgeKind) -> i64 {
         self.edges(|e| e.from as usize == block && e.kind == kind)

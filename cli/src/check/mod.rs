@@ -5,7 +5,7 @@ mod junit;
 
 use crate::args::{Check, CheckFormat, Evaluating, Part, setting};
 use crate::compare::{doubts, doubts_of_two, recorded_differently};
-use crate::loaded::processor::{chosen_cache, model, model_has_changed, model_of_recording};
+use crate::loaded::processor::{chosen_cache, model_has_changed, model_of_recording, recorded_model, with};
 use crate::loaded::view::{Shape, View};
 use crate::metrics::{Notes, OnProcessor, columns as numbers, evaluated};
 use crate::output::{self, Output};
@@ -17,6 +17,7 @@ use cprof_compare::metric::find;
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::metrics::{Metric, Sheet};
 use cprof_profile::model::Profile;
+use cprof_profile::target::source::TAKEN;
 use cprof_profile::target::{self, CYCLES, CycleEstimator, Library, Model, ModelFile};
 use std::collections::BTreeSet;
 use std::io;
@@ -154,7 +155,7 @@ fn measured(view: &View, checked: &Profile, budgets: &[Budget], args: &Check) ->
     let mut processors: Vec<(usize, (String, Vec<String>))> = Vec::new();
     for name in names {
         let found = match processor_of(name).map(Wanted::Named).or(recorded.filter(|_| name == CYCLES)) {
-            Some(processor) => on_processor(view, checked, processor, args).and_then(|on| named_rightly(name, on)).map(|on| {
+            Some(processor) => on_processor(view, checked, (name, processor), args).map(|on| {
                 notes.add(&on);
                 // Budgets may name one in several ways, and different files may have one name.
                 let processor = (on.column(), on.model.texts.clone());
@@ -165,7 +166,9 @@ fn measured(view: &View, checked: &Profile, budgets: &[Budget], args: &Check) ->
                 })
             }),
             None if name == CYCLES => Err(anyhow!("the recording is for no processor; name one, as cycles[jop]")),
-            None => find(metrics.iter(), name, "cycles[jop] are those on a processor").map_err(Into::into),
+            None => {
+                find(metrics.iter(), name, "allocations are objects made, cycles[jop] those on a processor").map_err(Into::into)
+            }
         };
         let found = match found {
             // No limit's fault.
@@ -190,23 +193,29 @@ fn same_metrics((metrics, columns): (&[Metric], &Columns), (base_metrics, base_c
 }
 
 /// `jop,4k/16` of `cycles[jop,4k/16]`, `mine.toml` of `accesses[mine.toml]`, and a model that comes with cprof and is called like
-/// what it counts, by that. Misses are no processor's.
+/// what it counts, by that. What there is without a model is none's.
 fn processor_of(metric: &str) -> Option<&str> {
     match metric.split_once('[') {
-        Some(("entry_misses" | "return_misses", _)) => None,
+        Some((unit, _)) if TAKEN.contains(&unit) => None,
         Some((_, processor)) => processor.strip_suffix(']'),
-        None => Library.shipped().iter().map(|model| model.name).find(|&name| {
-            // The cycles of a processor are not called like it.
-            name == metric && Library.load(name).is_ok_and(|model| model.unit == metric)
-        }),
+        None => Library.shipped().iter().map(|model| model.name).find(|name| *name == metric && counts_itself(name)),
     }
 }
 
-/// That a metric is called by what its model counts.
-fn named_rightly(metric: &str, on: OnProcessor) -> Result<OnProcessor> {
-    let unit = metric.split_once('[').map_or(metric, |(unit, _)| unit);
-    let (column, counts) = (on.column(), &on.model.unit);
-    if unit == counts { Ok(on) } else { Err(anyhow!("{} counts {counts}: there is no {metric}, but {column}", on.model.name())) }
+/// Whether a model that comes with cprof is called like what it counts: a processor's cycles are not.
+fn counts_itself(shipped: &str) -> bool {
+    Library.load(shipped).is_ok_and(|model| model.unit == shipped)
+}
+
+/// That a metric is called by what its model counts, `processor` in it.
+fn named_rightly(metric: &str, processor: &str, model: &Model) -> Result<()> {
+    let counts = &model.unit;
+    if metric.split_once('[').map_or(metric, |(unit, _)| unit) == counts {
+        return Ok(());
+    }
+    let name = processor.split_once(',').map_or(processor, |(name, _)| name).trim();
+    let right = if name == counts && counts_itself(name) { name.to_owned() } else { format!("{counts}[{processor}]") };
+    bail!("{} counts {counts}: there is no {metric}, but {right}", model.name())
 }
 
 /// The processor that a budget means.
@@ -218,21 +227,30 @@ enum Wanted<'b> {
     Recorded,
 }
 
-fn on_processor(view: &View, checked: &Profile, wanted: Wanted<'_>, args: &Check) -> Result<OnProcessor> {
+fn on_processor(view: &View, checked: &Profile, (metric, wanted): (&str, Wanted<'_>), args: &Check) -> Result<OnProcessor> {
     // Without a name: the recording's.
     let (name, model, cache, how) = match wanted {
         Wanted::Named(processor) => {
             let (name, cache) = match processor.split_once(',') {
-                Some((name, cache)) => (name, Some(cache.parse::<CacheSpec>()?)),
+                Some((name, cache)) => (name, Some(cache)),
                 None => (processor, None),
             };
-            let (name, how) = settings(name.trim(), &args.how)?;
-            match recorded_as(name, checked, &how)? {
-                Some(model) => (None, model, cache, how),
-                None => (Some(name), model(name, &how.set)?, cache, how),
-            }
+            let Set { name, own, how } = settings(name.trim(), &args.how)?;
+            let (is_recorded, plain) = match recorded_as(name, checked)? {
+                Some(model) => (true, model),
+                None => (false, Library.load(name)?),
+            };
+            named_rightly(metric, processor, &plain)?;
+            // The parameters of processors are none of other models'.
+            let how = if plain.is_processor() { how } else { Evaluating { set: own, ..how } };
+            let model = with(plain, &how.set)?;
+            (Some(name).filter(|_| !is_recorded), model, cache.map(str::parse::<CacheSpec>).transpose()?, how)
         }
-        Wanted::Recorded => (None, model_of_recording(&checked.run, &args.how.set)?, None, args.how.clone()),
+        Wanted::Recorded => {
+            let model = model_of_recording(&checked.run, &args.how.set)?;
+            named_rightly(metric, &checked.run.target, &model)?;
+            (None, model, None, args.how.clone())
+        }
     };
     output::spares(&args.out, &model.paths)?;
     if cache.is_some() && !model.is_processor() {
@@ -247,15 +265,23 @@ fn on_processor(view: &View, checked: &Profile, wanted: Wanted<'_>, args: &Check
 }
 
 /// The model that the checked profile was recorded with, where that is called so: a file's, which reports name without its folder.
-fn recorded_as(name: &str, checked: &Profile, how: &Evaluating) -> Result<Option<Model>> {
+fn recorded_as(name: &str, checked: &Profile) -> Result<Option<Model>> {
     let run = &checked.run;
     let may_be = Library.is_path(&run.target) && Library.short_name(&run.target) == name;
-    may_be.then(|| model_of_recording(run, &how.set)).transpose()
+    may_be.then(|| recorded_model(run)).transpose()
 }
 
-/// `jop` of `jop rws=3 no-upcalls`, which is how metrics of a processor are called with another parameter and without that, and both
-/// beside what options say.
-fn settings<'n>(mut name: &'n str, how: &Evaluating) -> Result<(&'n str, Evaluating)> {
+/// How metrics of a processor are called with another parameter, and without some cycles: `jop rws=3 no-upcalls`.
+struct Set<'n> {
+    /// `jop`
+    name: &'n str,
+    /// `rws=3`
+    own: Vec<(String, i64)>,
+    /// All this, beside what options say.
+    how: Evaluating,
+}
+
+fn settings<'n>(mut name: &'n str, how: &Evaluating) -> Result<Set<'n>> {
     let mut own: Vec<(String, i64)> = Vec::new();
     let mut left_out = (how.no_upcalls, how.no_exceptions);
     for (without, option) in [(&mut left_out.1, " no-exceptions"), (&mut left_out.0, " no-upcalls")] {
@@ -272,5 +298,5 @@ fn settings<'n>(mut name: &'n str, how: &Evaluating) -> Result<(&'n str, Evaluat
     }
     let of_options = how.set.iter().filter(|(parameter, _)| own.iter().all(|(other, _)| other != parameter)).cloned();
     let set = of_options.chain(own.iter().cloned()).collect();
-    Ok((name, Evaluating { set, no_upcalls: left_out.0, no_exceptions: left_out.1 }))
+    Ok(Set { name, own, how: Evaluating { set, no_upcalls: left_out.0, no_exceptions: left_out.1 } })
 }

@@ -80,6 +80,13 @@ pub fn read(path: Option<&Path>, profile: &Profile) -> Result<Matrix> {
         let mut matrix = parse("the default matrix", DEFAULT, profile)?;
         let recorded = &*profile.run.target;
         if !recorded.is_empty() && matrix.configurations.iter().all(|c| c.target != recorded) {
+            if let Ok(model) = recorded_model(&profile.run).map_err(drop)
+                && !model.is_processor()
+            {
+                let unit = &model.unit;
+                output::tell(format_args!("the recording is for {recorded}, which counts {unit}: it is left out of cycles"));
+                return Ok(matrix);
+            }
             match parse("the recording's processor", "", profile) {
                 Ok(own) => matrix.configurations.splice(..0, own.configurations).for_each(drop),
                 Err(e) => output::tell(format_args!("the processor {recorded} of the recording is left out: {e:#}")),

@@ -3,13 +3,15 @@
 use super::{chosen, top};
 use crate::args::{Format, Histogram};
 use crate::loaded::view::{View, share};
+use crate::output;
+use crate::report::coverage::not_covered;
+use crate::report::json::Coverage;
 use crate::style::{Style, printable};
 use crate::table::{Table, field};
 use anyhow::{Context, Result};
 use cprof_annotate::histogram::types::{made, makes_objects};
 use cprof_annotate::method::Choice;
-use cprof_profile::model::Level;
-use cprof_profile::names::{dotted, signature, thousands};
+use cprof_profile::names::{argument, counted, dotted, signature, thousands};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -23,8 +25,8 @@ struct Made<'a> {
     types: Vec<Row>,
     /// Native methods that make objects, of types that only their callers know.
     natives: Vec<Native<'a>>,
-    /// Some methods were counted by blocks, so that instructions which threw count.
-    by_block: bool,
+    /// Methods counted by blocks that were left in the midst of some: what threw there counts.
+    by_block: usize,
 }
 
 #[derive(Serialize)]
@@ -48,7 +50,7 @@ fn collect(view: &View) -> Result<Made<'_>> {
     let mut types: Vec<Row> = types.into_iter().map(|(r#type, allocations)| Row { r#type, allocations }).collect();
     types.sort_by_key(|row| Reverse(row.allocations));
     let mut calls: BTreeMap<u32, u64> = BTreeMap::new();
-    for native in view.natives.iter().filter(|native| nodes[native.node as usize]) {
+    for native in view.chosen_natives(&nodes) {
         let sum = calls.entry(native.native).or_default();
         *sum = sum.saturating_add(native.calls);
     }
@@ -63,7 +65,7 @@ fn collect(view: &View) -> Result<Made<'_>> {
         allocations: types.iter().fold(0, |sum, row| sum.saturating_add(row.allocations)),
         types,
         natives,
-        by_block: (0..).zip(&view.profile.methods).any(|(m, method): (usize, _)| ran[m] && method.level == Level::Block),
+        by_block: view.profile.left_blocks(|node| nodes[node as usize]).len(),
     })
 }
 
@@ -71,6 +73,16 @@ fn collect(view: &View) -> Result<Made<'_>> {
 pub fn print(view: &View, args: &Histogram, out: &mut dyn Write, style: Style) -> Result<()> {
     let mut made = collect(view)?;
     let rest = made.types.split_off(top(args, made.types.len()));
+    if let Some(not_covered) = not_covered(&Coverage::new(view)) {
+        output::note(&format!("{}: {not_covered}; cprof report {} --coverage lists them", view.file, argument(&view.file)));
+    }
+    if made.by_block > 0 {
+        let methods = counted(made.by_block as u64, "method was", "methods were");
+        output::note(&format!(
+            "{}: {methods} counted by whole blocks, and left some before their end: what threw there counts, too",
+            view.file
+        ));
+    }
     match args.format {
         Format::Text => text(view, &made, &rest, out, style)?,
         Format::Csv => csv(&made, out)?,
@@ -101,16 +113,12 @@ fn text(view: &View, made: &Made<'_>, rest: &[Row], out: &mut dyn Write, style: 
     }
     if !made.natives.is_empty() {
         writeln!(out)?;
-        let mut table = Table::new(&["calls", "native methods that make objects, too"]);
+        let mut table = Table::new(&["calls", "native methods that make an object or array, too"]);
         for native in &made.natives {
             let name = format!("{}.{}{}", native.class, native.method, signature(native.descriptor, false));
             table.row(vec![thousands(native.calls), printable(&name).into_owned()]);
         }
         table.print(out, style)?;
-    }
-    if made.by_block {
-        let note = "note: some methods were counted by blocks; of what they make, what threw is counted, too";
-        writeln!(out, "\n{}", style.warning(note))?;
     }
     Ok(())
 }

@@ -54,13 +54,9 @@ pub fn model_has_changed(run: &RunFacts, way_out: impl FnOnce(&str) -> String) -
     Some(format!("{file} has changed since that was recorded, and this is the model as it was; {way_out} takes it as it is now"))
 }
 
-fn with_options(model: Model, set: &[(String, i64)]) -> Result<Model> {
+/// A model with the parameters that the options set.
+pub fn with_options(model: Model, set: &[(String, i64)]) -> Result<Model> {
     with(model, set).map_err(|e| Usage(e.to_string()).into())
-}
-
-/// A model that another file names, with the parameters that it sets.
-pub fn model(name: &str, set: &[(String, i64)]) -> Result<Model> {
-    with(Library.load(name)?, set)
 }
 
 /// A model with other values for its parameters.
@@ -233,7 +229,7 @@ impl<'a> Sums<'a> {
             upcall_cycles: m.upcalls,
             upcalls_included: !on.options.without_upcalls,
             exception_cycles: m.exceptions,
-            exceptions_included: !on.options.without_exceptions && on.model.counts_thrown(),
+            exceptions_included: !on.options.without_exceptions && !on.model.only_completed(),
             notes: &on.notes,
         }
     }

@@ -182,13 +182,18 @@ impl View {
         Ok(view)
     }
 
-    /// The sums over the chosen nodes. A root may be a native method, which has none.
+    /// The sums over the chosen nodes.
     fn sums(&self) -> Totals {
         let chosen = self.chosen_nodes();
-        let is_root = |native: u32| self.roots.as_ref().is_some_and(|roots| roots[self.symbols.of_native(native) as usize]);
-        let in_threads = |node: u32| self.threads[self.profile.threads.partition_point(|thread| thread.first_node <= node) - 1];
-        let natives = self.natives.iter().filter(|n| chosen[n.node as usize] || (is_root(n.native) && in_threads(n.node)));
-        totals_of_nodes(&self.profile, &self.symbols, &self.measures, &chosen, natives)
+        totals_of_nodes(&self.profile, &self.symbols, &self.measures, &chosen, self.chosen_natives(&chosen))
+    }
+
+    /// Calls of native methods in the view, whose nodes are `chosen`. A root may be a native method, which has none.
+    pub fn chosen_natives<'a>(&'a self, chosen: &'a [bool]) -> impl Iterator<Item = &'a NativeCalls> + 'a {
+        let is_root = move |native: u32| self.roots.as_ref().is_some_and(|roots| roots[self.symbols.of_native(native) as usize]);
+        let in_threads =
+            move |node: u32| self.threads[self.profile.threads.partition_point(|thread| thread.first_node <= node) - 1];
+        self.natives.iter().filter(move |n| chosen[n.node as usize] || (is_root(n.native) && in_threads(n.node)))
     }
 
     /// Makes the tree in place of the nodes, in a view that has those only; threads of different labels are `apart` in it.

@@ -1,7 +1,7 @@
 //! `cprof report`: what a profile says, for people and for other tools.
 
 pub mod coverage;
-mod json;
+pub mod json;
 pub mod methods;
 mod threads;
 mod tree;

@@ -494,6 +494,10 @@ fn a_model_may_count_something_else_than_cycles() {
     let both = ["export", profile.path(), "--format", "csv", "--target", named, "--target", "jop", "--cache", "4k/16", "-o", "-"];
     let both = prints(&both);
     assert!(both.contains(&column) && both.contains("\"cycles[jop,4k/16]\""), "{both}");
+    let set = [named, "--target", "jop", "--cache", "4k/16", "--set", "rws=3", "-o", "-"];
+    let set = prints(&[&["export", profile.path(), "--format", "csv", "--target"], &set[..]].concat());
+    assert!(set.contains(&column) && set.contains("\"cycles[jop rws=3,4k/16]\""), "{set}");
+    assert!(fails(&["report", profile.path(), "--target", named, "--set", "rws=3"]).contains("has no parameter rws"));
     let matrix = profile.0.with_extension("matrix.toml");
     std::fs::write(&matrix, format!("targets = [\"{named}\"]\n")).unwrap();
     let refused = fails(&["explore", profile.path(), "--matrix", matrix.to_str().unwrap()]);
@@ -504,18 +508,20 @@ fn a_model_may_count_something_else_than_cycles() {
         (format!("steps[{named}] == 4"), 0, "1 held"),
         (format!("steps[{named}] > 4"), 1, "4 steps["),
         ("allocations == 0".to_owned(), 0, "1 held"),
-        (
-            "cycles[allocations] == 0".to_owned(),
-            2,
-            "allocations counts allocations: there is no cycles[allocations], but allocations",
-        ),
-        ("allocations[jop] == 0".to_owned(), 2, "jop counts cycles: there is no allocations[jop], but cycles[jop,4k/16]"),
+        ("cycles[allocations,4k/16] == 0".to_owned(), 2, "there is no cycles[allocations,4k/16], but allocations\n"),
+        ("allocations[jop] == 0".to_owned(), 2, "jop counts cycles: there is no allocations[jop], but cycles[jop]"),
+        (format!("cycles[{named}] == 4"), 2, "there is no cycles["),
+        (format!("cycles[{named}] == 4"), 2, &*format!("but steps[{named}]")),
+        ("bytecodes[jop] == 4".to_owned(), 2, "there is no metric bytecodes[jop]"),
         (format!("steps[{named},4k/16] == 4"), 2, "leave the cache out"),
         ("jop == 4".to_owned(), 2, "there is no metric jop"),
     ] {
         std::fs::write(&budget, format!("[[budget]]\nmethod = \"*\"\nlimits = ['{limit}']\n")).unwrap();
         let mut check = Command::new(env!("CARGO_BIN_EXE_cprof"));
-        let output = check.args(["check", profile.path(), "--budget", budget.to_str().unwrap()]).output().unwrap();
+        // A parameter of the processors, of which there may be some in the same file.
+        let arguments = ["check", profile.path(), "--budget", budget.to_str().unwrap(), "--set", "rws=3"];
+        let arguments = &arguments[..if limit.contains('[') && !limit.starts_with("bytecodes") { 6 } else { 4 }];
+        let output = check.args(arguments).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!((output.status.code(), text.contains(said)), (Some(code), true), "{limit}: {text}");
     }
@@ -523,8 +529,14 @@ fn a_model_may_count_something_else_than_cycles() {
     for (head, wrong) in [
         ("unit = \"calls\"", ":3:8: calls are counted without a model"),
         ("unit = \"my steps\"", ":3:8: unit must be one word"),
-        ("unit = \"steps\"\ncounts_thrown = \"no\"", ":4:17: counts_thrown must be true or false, not string"),
+        ("unit = \"steps_total\"", ":3:8: exports have columns called steps_total"),
+        ("unit = \"line\"", ":3:8: exports have columns called line"),
+        ("unit = \"steps\"\nonly_completed = \"no\"", ":4:18: only_completed must be true or false, not string"),
         ("unit = \"steps\"\n[cache]\nsource = \"m\"\ndefault = \"4k/16\"", ":3:8: a model that counts steps has no method cache"),
+        (
+            "base = \"jop\"\nunit = \"steps\"",
+            ":4:8: a model that counts steps has no method cache, and this one, or its base, has 4k/16",
+        ),
     ] {
         model(head);
         let refused = fails(&["targets", "check", named]);

@@ -3,6 +3,7 @@
 use super::calls::CallSites;
 use super::ledger::{Charge, Reason};
 use super::limit::Watched;
+use super::notes::notes;
 use super::outcomes::{NotSimulated, Outcomes};
 use super::rules::{Rule, rules};
 use super::{Columns, Metrics, Options};
@@ -133,11 +134,11 @@ fn less(mut kinds: Kinds, mut surplus: u64, order: &[InvokeKind]) -> Kinds {
 
 /// Where counts do not tell the kind of a call.
 #[derive(Default)]
-struct Doubt {
+pub(super) struct Doubt {
     /// How many calls may be of another kind.
-    calls: u64,
+    pub(super) calls: u64,
     /// What that can make, at most.
-    cycles: u64,
+    pub(super) cycles: u64,
 }
 
 /// Misses of calls of which the JVM made some.
@@ -187,7 +188,6 @@ pub fn evaluate_into(
 ) -> Result<Evaluation, EvaluateError> {
     let watched = Watched::new(estimator);
     let estimator = &watched;
-    let options = &Options { without_exceptions: options.without_exceptions || !estimator.counts_thrown(), ..*options };
     let cache = options.cache.unwrap_or_else(|| estimator.cache());
     let outcomes = Outcomes::of(profile, cache)?;
     let callers_known = !profile.run.bounded && !profile.run.folded;
@@ -216,30 +216,7 @@ pub fn evaluate_into(
         work.take_out_natives(natives, &not_told)?;
     }
     watched.check(measures, &work.out)?;
-    let mut notes = Vec::new();
-    if mixed.cycles > 0 {
-        notes.push(format!(
-            "{} calls in this recording went through several kinds of call sites, and which took which is not known: cycles are off by {} at most. Recorded with call sites (sites=on) they are exact",
-            thousands(mixed.calls),
-            thousands(mixed.cycles)
-        ));
-    }
-    if !callers_known {
-        let loaded = if profile.run.folded {
-            "that caller, or, where contexts were folded for want of room, the method that returned"
-        } else {
-            "that caller"
-        };
-        notes.push(format!(
-            "contexts were bounded or folded, so that callers are not always known: calls are charged where their instructions were executed, calls by the JVM are left out, misses are charged by the callers that were recorded; what a miss on return loads is taken to be as large as {loaded}, which may be far off"
-        ));
-        if !not_told.natives.is_empty() {
-            notes.push(
-                "calls of native methods that are not told because Java methods may stand in for them are charged as if Java methods had been called"
-                    .to_owned(),
-            );
-        }
-    }
+    let notes = notes(profile, estimator, &mixed, (!callers_known).then_some(&not_told))?;
     Ok(Evaluation { nodes: work.out, notes })
 }
 

@@ -62,8 +62,8 @@ impl CycleEstimator for Watched<'_> {
         self.estimator.words(code_length)
     }
 
-    fn counts_thrown(&self) -> bool {
-        self.estimator.counts_thrown()
+    fn only_completed(&self) -> bool {
+        self.estimator.only_completed()
     }
 
     fn clock_mhz(&self) -> Option<u64> {

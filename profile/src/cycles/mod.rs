@@ -12,6 +12,7 @@ mod columns;
 mod evaluate;
 pub mod ledger;
 mod limit;
+mod notes;
 mod outcomes;
 mod rules;
 

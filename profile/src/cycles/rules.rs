@@ -13,6 +13,8 @@ use cprof_instrument::classfile::opcode::op;
 struct Linear {
     weights: Weights,
     costs: Costs,
+    /// A bytecode that a departure is from adds nothing.
+    only_completed: bool,
 }
 
 /// What is needed to evaluate a method's nodes.
@@ -94,7 +96,7 @@ pub(super) fn rules(
         let entered = |costs: &Costs, to: u32| flow.blocks.get(to as usize).map_or(0, |b| costs.range(b.start, b.end));
         let linear = |costs: Costs| {
             let per_edge = flow.edges.iter().map(|e| entered(&costs, e.to)).collect();
-            Linear { weights: recovery.weigh(flow, per_edge), costs }
+            Linear { weights: recovery.weigh(flow, per_edge), costs, only_completed: estimator.only_completed() }
         };
         let is_return = |e: &crate::flow::Edge| i64::from(e.kind == EdgeKind::Return);
         let returns = recovery.weigh(flow, flow.edges.iter().map(is_return).collect());
@@ -117,7 +119,8 @@ impl Linear {
             let Some(block) = method.flow.block_at(d.bci) else { continue };
             let mut cost = self.weights.departures[block];
             if method.level == Level::Precise {
-                cost = cost.wrapping_sub(self.costs.range(d.bci + 1, method.flow.blocks[block].end));
+                let behind = if self.only_completed { d.bci } else { d.bci + 1 };
+                cost = cost.wrapping_sub(self.costs.range(behind, method.flow.blocks[block].end));
             }
             sum = sum.wrapping_add(cost.wrapping_mul(d.count));
         }
@@ -149,7 +152,9 @@ impl Rule {
         }
         let returns = returns.max(0) as u64;
         let (mut exceptions, mut estimated_exceptions) = (0i64, 0i64);
-        for d in departures.iter().filter(|d| d.kind != DepartureKind::Active) {
+        // Nothing is to be taken from what has not counted.
+        let threw = departures.iter().filter(|d| d.kind != DepartureKind::Active && !self.cycles.only_completed);
+        for d in threw {
             let Some(bci) = method.thrower(d.bci) else { continue };
             let cost = self.thrower.range(bci, bci + 1);
             exceptions = exceptions.wrapping_add(cost.wrapping_mul(d.count));

@@ -105,9 +105,10 @@ pub trait CycleEstimator {
         code_length.div_ceil(4)
     }
 
-    /// Whether bytecodes that threw cost anything: not where what they do is counted, and they did not do it.
-    fn counts_thrown(&self) -> bool {
-        true
+    /// Whether a bytecode costs something only once it has completed, as where what it does is counted: not if it threw, or was
+    /// still at it when the profile was taken. In methods counted by blocks that is not known, and all of a block costs.
+    fn only_completed(&self) -> bool {
+        false
     }
 
     /// The clock in MHz, where the model has one.

@@ -49,7 +49,7 @@ pub struct Model {
     pub accuracy: Accuracy,
     /// What its numbers are: [`CYCLES`], or what it counts that is no processor.
     pub unit: String,
-    counts_thrown: bool,
+    only_completed: bool,
     /// What it does not say, its own gaps first, then its base's.
     pub gaps: Vec<String>,
     /// Its file, its base's, and so on.
@@ -108,7 +108,7 @@ impl Model {
             title: String::new(),
             accuracy: Accuracy::Coarse,
             unit: CYCLES.to_owned(),
-            counts_thrown: chain.iter().find_map(|s| s.counts_thrown).unwrap_or(true),
+            only_completed: chain.iter().find_map(|s| s.only_completed).unwrap_or(false),
             gaps: chain.iter().flat_map(|s| s.gaps.clone()).collect(),
             files: chain.iter().map(|s| s.file.clone()).collect(),
             paths: chain.iter().filter_map(|s| s.path.clone()).collect(),
@@ -193,7 +193,8 @@ impl Model {
             return Ok(());
         }
         let (unit, cache) = (&self.unit, self.cache);
-        at(place, format!("a model that counts {unit} has no method cache, and this one has {cache}; leave [cache] out, or unit"))
+        let way_out = "say default = \"ideal\" in its [cache], or leave unit out";
+        at(place, format!("a model that counts {unit} has no method cache, and this one, or its base, has {cache}; {way_out}"))
     }
 
     /// Whether its numbers are cycles.
@@ -428,8 +429,8 @@ impl CycleEstimator for Model {
         code_length.div_ceil(self.word_bytes)
     }
 
-    fn counts_thrown(&self) -> bool {
-        self.counts_thrown
+    fn only_completed(&self) -> bool {
+        self.only_completed
     }
 
     fn clock_mhz(&self) -> Option<u64> {

@@ -27,8 +27,8 @@ pub struct Source {
     pub accuracy: Option<(String, Place)>,
     /// What its numbers are, where they are not cycles, and where that is said.
     pub unit: Option<(String, Place)>,
-    /// Whether bytecodes that threw cost anything; none: it is not said.
-    pub counts_thrown: Option<bool>,
+    /// Whether bytecodes cost something only once they have completed; none: it is not said.
+    pub only_completed: Option<bool>,
     /// What it does not say.
     pub gaps: Vec<String>,
     /// Where numbers come from, by short name.
@@ -174,7 +174,7 @@ impl Reader<'_> {
                 return self.error(span, format!("{name} must be a number or a formula in quotes, not {}", other.type_str()));
             }
         };
-        if text.len() > LONGEST {
+        if text.chars().count() > LONGEST {
             return self.error(
                 span,
                 format!("the formula of {name} is longer than {LONGEST} characters; give parts of it to parameters"),
@@ -241,7 +241,7 @@ const TOP: [&str; 15] = [
     "title",
     "accuracy",
     "unit",
-    "counts_thrown",
+    "only_completed",
     "gaps",
     "word_bytes",
     "sources",
@@ -254,11 +254,18 @@ const TOP: [&str; 15] = [
     "return",
 ];
 
-/// Bytes of a formula, at most: it is kept for every bytecode that has it, and evaluated for methods of every size.
+/// Characters of a formula, at most: it is kept for every bytecode that has it, and evaluated for methods of every size.
 const LONGEST: usize = 1000;
 
 /// Metrics that there are without any model: nothing else may be called so.
-const TAKEN: [&str; 5] = ["calls", "exceptional_exits", "bytecodes", "entry_misses", "return_misses"];
+pub const TAKEN: [&str; 5] = ["calls", "exceptional_exits", "bytecodes", "entry_misses", "return_misses"];
+
+/// Other columns of exports, and words of budgets.
+const COLUMNS: [&str; 12] =
+    ["index", "parent", "thread", "class", "method", "descriptor", "native", "file", "site", "line", "own", "total"];
+
+/// Letters of a unit, at most.
+const LONGEST_UNIT: usize = 40;
 
 /// More parameters than this are taken for a mistake: the place of each is looked for in the text.
 const MOST_PARAMETERS: usize = 1000;
@@ -291,7 +298,7 @@ pub fn read(file: &str, text: &str) -> Result<Source, TargetError> {
             },
             "accuracy" => model.accuracy = Some((reader.text("accuracy", item)?, reader.place(item.span().start))),
             "unit" => model.unit = Some((read_unit(&reader, item)?, reader.place(item.span().start))),
-            "counts_thrown" => model.counts_thrown = Some(reader.truth("counts_thrown", item)?),
+            "only_completed" => model.only_completed = Some(reader.truth("only_completed", item)?),
             "gaps" => read_gaps(&reader, item, &mut model)?,
             "word_bytes" => match reader.integer("word_bytes", item)? {
                 bytes @ 1..=64 => model.word_bytes = Some(bytes as u32),
@@ -322,8 +329,12 @@ fn read_unit(reader: &Reader, item: &Item) -> Result<String, TargetError> {
         return reader
             .error(item.span(), format!("{unit} are counted without a model; call what this one counts something else"));
     }
-    if !is_word(&unit) {
-        return reader.error(item.span(), "unit must be one word, as \"allocations\": a letter, then letters, digits and _");
+    if COLUMNS.contains(&unit.as_str()) || unit.ends_with("_total") {
+        return reader.error(item.span(), format!("exports have columns called {unit}; call what is counted something else"));
+    }
+    if !is_word(&unit) || unit.len() > LONGEST_UNIT {
+        return reader
+            .error(item.span(), "unit must be one word, as \"allocations\": a letter, then letters, digits and _, 40 at most");
     }
     Ok(unit)
 }

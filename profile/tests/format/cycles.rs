@@ -5,10 +5,11 @@ use cprof_instrument::abi::header;
 use cprof_profile::cycles::ledger::Charge;
 use cprof_profile::cycles::{Evaluation, Metrics, Options, evaluate_into};
 use cprof_profile::measure::measure;
-use cprof_profile::model::{Misses, Profile};
+use cprof_profile::model::{Departure, DepartureKind, Level as Counted, Misses, Profile};
 use cprof_profile::natives::native_calls;
 use cprof_profile::target::source::read;
 use cprof_profile::target::{Library, Model};
+use cprof_synthetic::Recording;
 use cprof_synthetic::classes::{ClassWriter, op};
 use std::io::Cursor;
 use std::path::Path;
@@ -131,7 +132,7 @@ fn mixed(specials: u32, called: u32) -> (Profile, Profile) {
 /// As [`mixed`], of a class of this name, and a method of this name and descriptor.
 fn calling(class: &str, (name, descriptor): (&str, &str), specials: u32, called: u32) -> (Profile, Profile) {
     let build = |sites: bool| {
-        let mut recording = cprof_synthetic::Recording::new();
+        let mut recording = Recording::new();
         let mut main = ClassWriter::new(class, "java/lang/Object");
         let run = main.methodref(class, name, descriptor);
         let mut code = vec![op::ALOAD_0, op::INVOKEVIRTUAL, run[0], run[1]];
@@ -283,7 +284,7 @@ fn where_callers_are_lost_calls_count_where_they_are_executed() {
 #[test]
 fn where_callers_are_lost_native_calls_cost_nothing_by_whatever_instruction() {
     for kinds in [[INVOKESPECIAL, op::INVOKEVIRTUAL], [op::INVOKEVIRTUAL, INVOKESPECIAL]] {
-        let mut recording = cprof_synthetic::Recording::new();
+        let mut recording = Recording::new();
         let mut main = ClassWriter::new("demo/Main", "java/lang/Object");
         let native = main.methodref("demo/Main", "copy", "()V");
         let call = |kind| [op::ALOAD_0, kind, native[0], native[1]];
@@ -304,7 +305,7 @@ fn where_callers_are_lost_native_calls_cost_nothing_by_whatever_instruction() {
 #[test]
 fn blocks_left_by_an_exception_count_whole_only_where_they_were_counted_so() {
     let run = |level: Level| {
-        let mut recording = cprof_synthetic::Recording::new();
+        let mut recording = Recording::new();
         let mut main = ClassWriter::new("demo/Main", "java/lang/Object");
         let other = main.methodref("demo/Other", "missing", "()V");
         main.method(
@@ -353,4 +354,43 @@ fn the_default_cache_is_the_models() {
     let ideal = on(&profile, &Library.load("picojava").unwrap(), &options("ideal")).unwrap();
     assert_eq!(by_default("picojava").unwrap().nodes, ideal.nodes);
     assert!(by_default("jop").unwrap_err().contains("4k/16 was not simulated"), "{:?}", by_default("jop").err());
+}
+
+#[test]
+fn where_only_what_has_completed_counts_departures_take_it_away() {
+    let mut recording = Recording::new();
+    let mut class = ClassWriter::new("demo/Main", "java/lang/Object");
+    class.method("f", "()V", STATIC, &[op::NOP, op::ICONST_1, op::POP, op::RETURN]);
+    let id = recording.class(class.finish(), false, Level::Precise)[0];
+    let tree = recording.arena.tree("main", 0, 1);
+    recording.arena.node(tree, tree, id, 0, &[5]);
+    let model = |only_completed: bool| {
+        let costs = "[bytecodes]\nsource = \"m\"\n\"*\" = 0\niconst_1 = 1\n[invoke]\nsource = \"m\"\n\"*\" = 0\n[return]\nsource = \"m\"\n\"*\" = 0\n";
+        let head = format!(
+            "title = \"t\"\naccuracy = \"exact\"\nunit = \"ones\"\nonly_completed = {only_completed}\n[sources]\nm = \"m\"\n"
+        );
+        Model::new("m", vec![read("m.toml", &(head + costs)).unwrap()]).unwrap()
+    };
+    let (thrown, active) = (DepartureKind::Thrown, DepartureKind::Active);
+    for (departures, executed, completed) in [
+        (vec![], 5, 5),
+        (vec![(thrown, 2)], 5, 3),
+        // Of the first one does not know yet.
+        (vec![(thrown, 2), (active, 1)], 5, 2),
+        // What threw was begun while counting was paused.
+        (vec![(thrown, 1), (active, -1)], 5, 5),
+    ] {
+        let mut profile = recording.profile(&[]);
+        let departure = |(kind, count)| Departure { node: 1, bci: 1, kind, count };
+        profile.departures = departures.into_iter().map(departure).collect();
+        for (model, expected) in [(model(false), executed), (model(true), completed)] {
+            let evaluation = on(&profile, &model, &Options::default()).unwrap();
+            assert_eq!(cycles(&evaluation), [0, expected], "{:?}", profile.departures);
+            assert_eq!(evaluation.notes, Vec::<String>::new());
+        }
+        profile.methods[0].level = Counted::Block;
+        let by_block = on(&profile, &model(true), &Options::default()).unwrap();
+        let told = by_block.notes.iter().any(|note| note.starts_with("1 method was counted by whole blocks"));
+        assert_eq!((sum(&by_block).cycles, told), (5, !profile.departures.is_empty()), "{:?}", profile.departures);
+    }
 }

@@ -120,7 +120,11 @@ fn mistakes_have_a_place() {
         ),
         ("[invoke]", "[software]\nsource = \"s\"\ncost = 9\n[invoke]", "[software] needs cost and bytecodes"),
         ("title", "word_bytes = 0\ntitle", "word_bytes must be between 1 and 64"),
-        ("title", "base = \"nobody\"\ntitle", "m.toml:1:8: there is no target \"nobody\"; cprof has aj-100, bytecodes"),
+        (
+            "title",
+            "base = \"nobody\"\ntitle",
+            "m.toml:1:8: there is no target \"nobody\"; cprof has aj-100, allocations, bytecodes",
+        ),
         ("title", "base = \"gone.toml\"\ntitle", "m.toml:1:8: cannot read the target model"),
     ] {
         let error = with(from, to);

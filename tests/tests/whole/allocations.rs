@@ -92,6 +92,11 @@ fn types_follow_from_n() {
         assert!(shown.contains("400 objects and arrays made by bytecodes"), "{shown}");
         assert!(shown.contains("2 more types: 200 (50.0%)"), "{shown}");
         assert!(shown.contains("  100  java.lang.Object.clone()"), "{shown}");
+        let root = ["--root", "java.lang.Object.clone"];
+        let cloned = json("histogram", &precise.file, &[&["--by", "type"], &root[..]].concat());
+        let calls = number(&json("report", &precise.file, &root)["totals"], "native_calls");
+        assert_eq!((number(&cloned, "allocations"), number(&cloned["natives"][0], "calls")), (0, calls));
+        assert!(calls >= N, "those of Makes.arrays: {calls}");
         let refused = types(&precise, "Makes.refused");
         assert_eq!((refused["double[]"], refused.get("Makes$Fails")), (N / 2, None), "{refused:?}");
         assert_eq!(refused["java.lang.IllegalStateException"], 1);
@@ -99,8 +104,10 @@ fn types_follow_from_n() {
         let block = recorded("block");
         let refused = types(&block, "Makes.refused");
         assert_eq!((refused["double[]"], refused["Makes$Fails"]), (N, N), "{refused:?}");
-        let note = cprof("histogram", &block.file, &["--by", "type"]);
-        assert!(note.contains("some methods were counted by blocks"), "{note}");
+        let told = json("report", &block.file, &TARGET)["totals"]["notes"].to_string();
+        assert!(told.contains(" counted by whole blocks, and left some before their end"), "{told}");
+        let notes = json("report", &precise.file, &TARGET)["totals"]["notes"].clone();
+        assert_eq!(notes, serde_json::json!([]));
     }
 }
 

@@ -187,7 +187,10 @@ fn a_class_that_cannot_be_linked_stays_woven_and_harms_nobody() {
         running.done(&attach);
         assert_eq!(running.ask("load"), "load");
         let left = running.done("command=detach");
-        assert!(left["not_restored"].starts_with("Unlinked$Needy: cannot be linked, and what is not linked cannot run"), "{left:?}");
+        assert!(
+            left["not_restored"].starts_with("Unlinked$Needy: cannot be linked, and what is not linked cannot run"),
+            "{left:?}"
+        );
         assert_eq!(left.get("notice"), None, "the tree's memory is given back: {left:?}");
         assert_eq!(running.ask("complete"), "complete");
         assert_eq!(running.ask("100"), "101");

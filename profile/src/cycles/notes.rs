@@ -1,0 +1,69 @@
+//! What a reader of cycles must know.
+
+use super::evaluate::Doubt;
+use crate::model::Profile;
+use crate::names::{counted, thousands};
+use crate::natives::NotTold;
+use crate::target::{CycleEstimator, InvokeKind, TargetError};
+use cprof_instrument::classfile::opcode::op;
+
+/// Of an evaluation; `unknown`: callers are not always known, and neither are the calls of these native methods.
+pub(super) fn notes(
+    profile: &Profile,
+    estimator: &dyn CycleEstimator,
+    mixed: &Doubt,
+    unknown: Option<&NotTold>,
+) -> Result<Vec<String>, TargetError> {
+    let mut notes = Vec::new();
+    if mixed.cycles > 0 {
+        notes.push(format!(
+            "{} calls in this recording went through several kinds of call sites, and which took which is not known: cycles are off by {} at most. Recorded with call sites (sites=on) they are exact",
+            thousands(mixed.calls),
+            thousands(mixed.cycles)
+        ));
+    }
+    if estimator.only_completed() {
+        let methods = profile.left_blocks(|_| true).len() as u64;
+        if methods > 0 {
+            let methods = counted(methods, "method was", "methods were");
+            notes
+                .push(format!("{methods} counted by whole blocks, and left some before their end: what threw there counts, too"));
+        }
+    }
+    let Some(not_told) = unknown else { return Ok(notes) };
+    if !calls_cost(estimator)? {
+        return Ok(notes);
+    }
+    let loaded = if profile.run.folded {
+        "that caller, or, where contexts were folded for want of room, the method that returned"
+    } else {
+        "that caller"
+    };
+    notes.push(format!(
+        "contexts were bounded or folded, so that callers are not always known: calls are charged where their instructions were executed, calls by the JVM are left out, misses are charged by the callers that were recorded; what a miss on return loads is taken to be as large as {loaded}, which may be far off"
+    ));
+    if !not_told.natives.is_empty() {
+        notes.push(
+            "calls of native methods that are not told because Java methods may stand in for them are charged as if Java methods had been called"
+                .to_owned(),
+        );
+    }
+    Ok(notes)
+}
+
+/// Whether any call or return costs something.
+fn calls_cost(estimator: &dyn CycleEstimator) -> Result<bool, TargetError> {
+    for miss in [None, Some(1)] {
+        for kind in InvokeKind::ALL {
+            if estimator.invoke(kind, miss)? > 0 {
+                return Ok(true);
+            }
+        }
+        for opcode in op::IRETURN..=op::RETURN {
+            if estimator.leave(opcode, miss)? > 0 {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
