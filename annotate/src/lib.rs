@@ -8,7 +8,7 @@
 //!
 //! ```no_run
 //! use cprof_annotate::method::{Choice, annotate};
-//! use cprof_profile::{file, measure::measure, model::special, target::Bytecodes};
+//! use cprof_profile::{file, measure::measure, model::special};
 //!
 //! let profile = file::read("app.cprof".as_ref())?;
 //! let measures = measure(&profile)?;
