@@ -76,9 +76,16 @@ impl Rule {
 }
 
 /// Measures every node: its calls, and the bytecodes executed in it.
+///
+/// # Errors
+/// The profile's copy of a class is damaged, or does not fit its counts; or its methods have more code than any program has.
 pub fn measure(profile: &Profile) -> Result<Measures, CodeError> {
+    within(profile, MOST_CODE)
+}
+
+fn within(profile: &Profile, most_code: u64) -> Result<Measures, CodeError> {
     let mut rules: Vec<Option<Rule>> = (0..profile.methods.len()).map(|_| None).collect();
-    let mut left = MOST_CODE;
+    let mut left = most_code;
     for_each_method(profile, |m, class, method| {
         let fail = |reason: String| CodeError { class: class.name_str().into_owned(), reason };
         let name = &profile.methods[m].name;
@@ -87,7 +94,7 @@ pub fn measure(profile: &Profile) -> Result<Measures, CodeError> {
         // Methods may share a class's code, so that a small file could ask for rules without end.
         let rest = left.checked_sub(code.bytes.len() as u64);
         left = rest.ok_or_else(|| {
-            fail(format!("with its method {name} the profile's methods have more than {MOST_CODE} bytes of code"))
+            fail(format!("with its method {name} the profile's methods have more than {most_code} bytes of code"))
         })?;
         let rule = Rule::new(&profile.methods[m].flow, code.bytes, code.at);
         rules[m] = Some(rule.map_err(|reason| fail(format!("{name}: {reason}")))?);
@@ -143,5 +150,38 @@ impl<'a> ByNode<'a> {
             self.next += 1;
         }
         start..self.next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Class, Method};
+    use cprof_synthetic::classes::{ClassWriter, op};
+
+    #[test]
+    fn methods_that_share_code_do_not_take_memory_without_end() {
+        let mut class = ClassWriter::new("demo/Main", "java/lang/Object");
+        class.method("f", "()V", 9, &[op::NOP, op::NOP, op::NOP, op::RETURN]);
+        let class = Class {
+            name: "demo/Main".into(),
+            loader: String::new(),
+            hidden: false,
+            source_file: String::new(),
+            bytes: class.finish(),
+        };
+        let method = Method {
+            class: 0,
+            index: 0,
+            name: "f".into(),
+            descriptor: "()V".into(),
+            access: 9,
+            level: Level::Precise,
+            flow: Flow::default(),
+        };
+        let profile = Profile { classes: vec![class], methods: vec![method; 25], ..Profile::default() };
+        assert!(within(&profile, 100).is_ok());
+        let refused = within(&profile, 99).unwrap_err().to_string();
+        assert!(refused.ends_with("with its method f the profile's methods have more than 99 bytes of code"), "{refused}");
     }
 }

@@ -281,6 +281,7 @@ struct Set<'n> {
     how: Evaluating,
 }
 
+/// What is set in the name of a processor, and by the options.
 fn settings<'n>(mut name: &'n str, how: &Evaluating) -> Result<Set<'n>> {
     let mut own: Vec<(String, i64)> = Vec::new();
     let mut left_out = (how.no_upcalls, how.no_exceptions);

@@ -80,7 +80,7 @@ pub fn read(path: Option<&Path>, profile: &Profile) -> Result<Matrix> {
         let mut matrix = parse("the default matrix", DEFAULT, profile)?;
         let recorded = &*profile.run.target;
         if !recorded.is_empty() && matrix.configurations.iter().all(|c| c.target != recorded) {
-            if let Ok(model) = recorded_model(&profile.run).map_err(drop)
+            if let Ok(model) = recorded_model(&profile.run)
                 && !model.is_processor()
             {
                 let unit = &model.unit;
