@@ -108,6 +108,7 @@ fn collapsed_has_every_context() {
     hostile().test(|source, metrics, expected| {
         for (m, metric) in metrics.iter().enumerate() {
             let text = String::from_utf8(written(|out| collapsed::write(source, metric, out))).unwrap();
+            assert_eq!(text.len() as u64, collapsed::size(source, metric), "{}", metric.name);
             let mut found = Stacks::new();
             for line in text.lines() {
                 let (stack, number) = line.rsplit_once(' ').unwrap();
@@ -321,6 +322,7 @@ fn nothing_counted_is_a_file_with_nothing() {
     Made::new(&[]).test(|source, metrics, expected| {
         assert!(expected.is_empty());
         assert!(written(|out| collapsed::write(source, &metrics[2], out)).is_empty());
+        assert_eq!(collapsed::size(source, &metrics[2]), 0);
         let file: Value = serde_json::from_slice(&written(|out| speedscope::write(source, out))).unwrap();
         assert_eq!(file["profiles"].as_array().unwrap().len(), 0);
         let file: Value = serde_json::from_slice(&written(|out| json::write_contexts(source, out))).unwrap();

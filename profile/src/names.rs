@@ -163,10 +163,15 @@ pub fn relative(before: u64, after: u64) -> String {
     }
 }
 
-/// A size in bytes for people: `13 KB`, `2.5 MB`.
+/// A size in bytes for people: `13 KB`, `2.5 MB`, `31.7 GB`.
 pub fn size(bytes: u64) -> String {
-    const MB: f64 = (1 << 20) as f64;
-    if bytes < 1 << 20 { format!("{} KB", bytes.div_ceil(1024)) } else { format!("{:.1} MB", bytes as f64 / MB) }
+    const MB: u64 = 1 << 20;
+    const GB: u64 = 1 << 30;
+    match bytes {
+        GB.. => format!("{:.1} GB", bytes as f64 / GB as f64),
+        MB.. => format!("{:.1} MB", bytes as f64 / MB as f64),
+        _ => format!("{} KB", bytes.div_ceil(1024)),
+    }
 }
 
 /// Contexts that are counted tree by tree: `87,313 contexts of 8 threads`. Reports put the trees together.
@@ -309,6 +314,11 @@ mod tests {
         assert_eq!(main("a.Main x y", &[]), "a.Main");
         assert_eq!(main("launcher.Main A.java", &["java", "A.java"]), "launcher.Main");
         assert_eq!(main("", &["java"]), "");
+    }
+
+    #[test]
+    fn sizes_for_people() {
+        assert_eq!([1, 1025, 5 << 19, 3 << 29].map(size), ["1 KB", "2 KB", "2.5 MB", "1.5 GB"]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use by_line::Of;
 use cprof_compare::metric::find;
 use cprof_export::{ByLine, Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
 use cprof_profile::metrics::{Metric, Sheet};
+use cprof_profile::names;
 use std::path::Path;
 
 /// Refuses what a format has no room for.
@@ -84,6 +85,9 @@ pub fn export(args: &Export) -> Result<()> {
     let progress = Progress::start(format!("writing {}", args.out.display()));
     let hear = |done| progress.reached(done);
     let source = Source::new(sheet, &hear).with_context(|| format!("{} cannot be exported", view.file))?;
+    if args.format == Format::Collapsed {
+        tell_if_large(collapsed::size(&source, &chosen[0]));
+    }
     let mut out = Output::create(&args.out)?;
     let written = match (args.format, args.methods) {
         (Format::Pprof, _) => pprof::write(&source, &by_line, &mut out),
@@ -100,6 +104,19 @@ pub fn export(args: &Export) -> Result<()> {
     written.with_context(|| output::cannot(&args.out))?;
     out.finish()?;
     Ok(())
+}
+
+/// Stacks of so many bytes are told before they are written.
+const LARGE: u64 = 1 << 30;
+
+/// That stacks take much room, and what takes less.
+fn tell_if_large(bytes: u64) {
+    if bytes >= LARGE {
+        let size = names::size(bytes);
+        output::note(&format!(
+            "these stacks take {size}, as each has all its callers; --root chooses a part, and cprof flamegraph and the format pprof take less"
+        ));
+    }
 }
 
 /// The metrics to write: the one named; or all, or bytecodes where there is room for one.
