@@ -190,9 +190,9 @@ impl Placing<'_, '_> {
 
     fn code(&mut self, prices: &[Price]) {
         for (row, price) in prices.iter().enumerate() {
-            let executions = if self.only_completed { self.counted.completed(row) } else { self.counted.executions[row] };
             let cycles = match price {
-                Price::Bytecode(price) | Price::Call(price) => executions.wrapping_mul(*price as i64),
+                Price::Bytecode(price) if self.only_completed => self.counted.completed(row).wrapping_mul(*price as i64),
+                Price::Bytecode(price) | Price::Call(price) => self.counted.executions[row].wrapping_mul(*price as i64),
                 Price::Return(price) => {
                     self.counted.leaving(self.counted.code.blocks[row], EdgeKind::Return).wrapping_mul(*price as i64)
                 }

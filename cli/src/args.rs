@@ -292,7 +292,7 @@ impl Evaluating {
 
     /// That they hold, for who names his processors elsewhere.
     pub fn note(&self) -> Option<String> {
-        self.is_given().then(|| format!("cycles are with{}, as the options say, where nothing else is said", self.settings()))
+        self.is_given().then(|| format!("costs are with{}, as the options say, where nothing else is said", self.settings()))
     }
 
     /// Whether any of these options is.

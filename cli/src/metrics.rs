@@ -161,9 +161,9 @@ pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<V
     let mut all = Vec::new();
     let some_processor = models.iter().any(|(_, model)| model.is_processor());
     for (name, model) in models {
-        // The parameters of processors are none of what counts something else.
-        let is_counting = some_processor && !model.is_processor();
-        let how = if is_counting { Evaluating { set: Vec::new(), ..on.how.clone() } } else { on.how.clone() };
+        // Beside processors, the options are about these.
+        let is_beside = some_processor && !model.is_processor();
+        let how = if is_beside { Evaluating::default() } else { on.how.clone() };
         let model = with_options(model, &how.set)?;
         let chosen = chosen_cache(profile, name, &model);
         let mut caches = match () {

@@ -45,7 +45,8 @@ pub fn find<'m>(mut metrics: impl Iterator<Item = &'m Metric> + Clone, name: &st
     let several = !fitting.is_empty();
     let names = |list: &mut dyn Iterator<Item = &'m Metric>| list.map(|m| m.name.clone()).collect();
     let names: Vec<String> = if several { names(&mut fitting.into_iter().map(|(_, m)| m)) } else { names(&mut metrics) };
-    let has_cycles = names.iter().any(|name| name.starts_with("cycles"));
+    // Who asks for those has found them.
+    let has_cycles = name.starts_with("cycles") && names.iter().any(|name| name.starts_with("cycles"));
     let cycles = if has_cycles { String::new() } else { format!("; {cycles}") };
     Err(NoMetric { name: name.to_owned(), several, names, cycles })
 }

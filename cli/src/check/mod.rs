@@ -2,23 +2,22 @@
 
 mod formats;
 mod junit;
+mod named;
 
-use crate::args::{Check, CheckFormat, Evaluating, Part, setting};
+use crate::args::{Check, CheckFormat, Part};
 use crate::compare::{doubts, doubts_of_two, recorded_differently};
-use crate::loaded::processor::{chosen_cache, model_has_changed, model_of_recording, recorded_model, with};
 use crate::loaded::view::{Shape, View};
-use crate::metrics::{Notes, OnProcessor, columns as numbers, evaluated};
+use crate::metrics::{Notes, columns as numbers};
 use crate::output::{self, Output};
 use crate::style::Style;
 use crate::usage::{self, Usage};
 use anyhow::{Context, Result, anyhow, bail};
 use cprof_compare::budget::{self, Budget, Columns, Outcome, Verdict};
 use cprof_compare::metric::find;
-use cprof_profile::cache::CacheSpec;
 use cprof_profile::metrics::{Metric, Sheet};
 use cprof_profile::model::Profile;
-use cprof_profile::target::source::TAKEN;
-use cprof_profile::target::{self, CYCLES, CycleEstimator, Library, Model, ModelFile};
+use cprof_profile::target::{self, CYCLES, ModelFile};
+use named::{Named, is_of_model, of_processors};
 use std::collections::BTreeSet;
 use std::io;
 use std::process::ExitCode;
@@ -67,7 +66,7 @@ fn budgets(args: &Check) -> Result<Vec<Budget>> {
 
 fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
     let mut named = budgets.iter().flat_map(|budget| &budget.limits).map(|(limit, _)| limit.metric.as_str());
-    if args.how.is_given() && !named.any(|metric| metric == CYCLES || processor_of(metric).is_some()) {
+    if args.how.is_given() && !named.any(is_of_model) {
         let file = args.budget.display();
         bail!(Usage(format!("--set, --no-upcalls and --no-exceptions belong to a processor, and {file} limits no cycles")));
     }
@@ -147,15 +146,15 @@ fn sheet<'a>(view: &'a View, metrics: &'a [Metric]) -> Sheet<'a> {
 /// that budgets name. `cycles` without one means the processor for which the `checked` profile was recorded, if it was for one, and
 /// a processor without a cache the one that is chosen for that profile: of another one's the cycles would be others.
 fn measured(view: &View, checked: &Profile, budgets: &[Budget], args: &Check) -> Result<(Vec<Metric>, Columns, Notes)> {
-    let recorded = Some(Wanted::Recorded).filter(|_| !checked.run.target.is_empty());
+    let named = Named { view, checked, args, of_processors: of_processors(budgets) };
     let mut metrics = numbers(view, &view.tree, &[]);
     let mut notes = Notes::default();
     let names: BTreeSet<&String> = budgets.iter().flat_map(|b| b.limits.iter().map(|(limit, _)| &limit.metric)).collect();
     let mut columns = Columns::new();
     let mut processors: Vec<(usize, (String, Vec<String>))> = Vec::new();
     for name in names {
-        let found = match processor_of(name).map(Wanted::Named).or(recorded.filter(|_| name == CYCLES)) {
-            Some(processor) => on_processor(view, checked, (name, processor), args).map(|on| {
+        let found = match named.model(name) {
+            Some(on) => on.map(|on| {
                 notes.add(&on);
                 // Budgets may name one in several ways, and different files may have one name.
                 let processor = (on.column(), on.model.texts.clone());
@@ -190,114 +189,4 @@ fn same_metrics((metrics, columns): (&[Metric], &Columns), (base_metrics, base_c
             *found = Err(format!("it has {}, and the profile {}", base_metrics[theirs].name, metrics[*ours].name));
         }
     }
-}
-
-/// `jop,4k/16` of `cycles[jop,4k/16]`, `mine.toml` of `accesses[mine.toml]`, and a model that comes with cprof and is called like
-/// what it counts, by that. What there is without a model is none's.
-fn processor_of(metric: &str) -> Option<&str> {
-    match metric.split_once('[') {
-        Some((unit, _)) if TAKEN.contains(&unit) => None,
-        Some((_, processor)) => processor.strip_suffix(']'),
-        None => Library.shipped().iter().map(|model| model.name).find(|name| *name == metric && counts_itself(name)),
-    }
-}
-
-/// Whether a model that comes with cprof is called like what it counts: a processor's cycles are not.
-fn counts_itself(shipped: &str) -> bool {
-    Library.load(shipped).is_ok_and(|model| model.unit == shipped)
-}
-
-/// That a metric is called by what its model counts, `processor` in it.
-fn named_rightly(metric: &str, processor: &str, model: &Model) -> Result<()> {
-    let counts = &model.unit;
-    if metric.split_once('[').map_or(metric, |(unit, _)| unit) == counts {
-        return Ok(());
-    }
-    let name = processor.split_once(',').map_or(processor, |(name, _)| name).trim();
-    let right = if name == counts && counts_itself(name) { name.to_owned() } else { format!("{counts}[{processor}]") };
-    bail!("{} counts {counts}: there is no {metric}, but {right}", model.name())
-}
-
-/// The processor that a budget means.
-#[derive(Clone, Copy)]
-enum Wanted<'b> {
-    /// `jop`, `jop,4k/16` or `jop rws=3,4k/16`.
-    Named(&'b str),
-    /// The one for which the checked profile was recorded.
-    Recorded,
-}
-
-fn on_processor(view: &View, checked: &Profile, (metric, wanted): (&str, Wanted<'_>), args: &Check) -> Result<OnProcessor> {
-    // Without a name: the recording's.
-    let (name, model, cache, how) = match wanted {
-        Wanted::Named(processor) => {
-            let (name, cache) = match processor.split_once(',') {
-                Some((name, cache)) => (name, Some(cache)),
-                None => (processor, None),
-            };
-            let Set { name, own, how } = settings(name.trim(), &args.how)?;
-            let (is_recorded, plain) = match recorded_as(name, checked)? {
-                Some(model) => (true, model),
-                None => (false, Library.load(name)?),
-            };
-            named_rightly(metric, processor, &plain)?;
-            // The parameters of processors are none of other models'.
-            let how = if plain.is_processor() { how } else { Evaluating { set: own, ..how } };
-            let model = with(plain, &how.set)?;
-            (Some(name).filter(|_| !is_recorded), model, cache.map(str::parse::<CacheSpec>).transpose()?, how)
-        }
-        Wanted::Recorded => {
-            let model = model_of_recording(&checked.run, &args.how.set)?;
-            named_rightly(metric, &checked.run.target, &model)?;
-            (None, model, None, args.how.clone())
-        }
-    };
-    output::spares(&args.out, &model.paths)?;
-    if cache.is_some() && !model.is_processor() {
-        bail!("{} counts {}, which no method cache changes; leave the cache out", model.name(), model.unit);
-    }
-    let cache = cache.unwrap_or_else(|| chosen_cache(checked, name.unwrap_or(&checked.run.target), &model));
-    let mut on = evaluated(view.counted(), &model, cache, &how)?;
-    if name.is_none() {
-        on.notes.extend(model_has_changed(&checked.run, |name| format!("a limit on cycles[{name}]")));
-    }
-    Ok(on)
-}
-
-/// The model that the checked profile was recorded with, where that is called so: a file's, which reports name without its folder.
-fn recorded_as(name: &str, checked: &Profile) -> Result<Option<Model>> {
-    let run = &checked.run;
-    let may_be = Library.is_path(&run.target) && Library.short_name(&run.target) == name;
-    may_be.then(|| recorded_model(run)).transpose()
-}
-
-/// How metrics of a processor are called with another parameter, and without some cycles: `jop rws=3 no-upcalls`.
-struct Set<'n> {
-    /// `jop`
-    name: &'n str,
-    /// `rws=3`
-    own: Vec<(String, i64)>,
-    /// All this, beside what options say.
-    how: Evaluating,
-}
-
-/// What is set in the name of a processor, and by the options.
-fn settings<'n>(mut name: &'n str, how: &Evaluating) -> Result<Set<'n>> {
-    let mut own: Vec<(String, i64)> = Vec::new();
-    let mut left_out = (how.no_upcalls, how.no_exceptions);
-    for (without, option) in [(&mut left_out.1, " no-exceptions"), (&mut left_out.0, " no-upcalls")] {
-        if let Some(rest) = name.strip_suffix(option) {
-            (name, *without) = (rest.trim_end(), true);
-        }
-    }
-    while let Some((before, parameter)) = name.rsplit_once(' ').and_then(|(before, last)| Some((before, setting(last).ok()?))) {
-        if own.iter().any(|(other, _)| *other == parameter.0) {
-            bail!("{} is given a value more than once", parameter.0);
-        }
-        own.insert(0, parameter);
-        name = before.trim_end();
-    }
-    let of_options = how.set.iter().filter(|(parameter, _)| own.iter().all(|(other, _)| other != parameter)).cloned();
-    let set = of_options.chain(own.iter().cloned()).collect();
-    Ok(Set { name, own, how: Evaluating { set, no_upcalls: left_out.0, no_exceptions: left_out.1 } })
 }

@@ -11,7 +11,8 @@ use crate::table::{Table, field};
 use anyhow::{Context, Result};
 use cprof_annotate::histogram::types::{made, makes_objects};
 use cprof_annotate::method::Choice;
-use cprof_profile::names::{argument, counted, dotted, signature, thousands};
+use cprof_profile::cycles::whole_blocks;
+use cprof_profile::names::{argument, dotted, signature, thousands};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ use std::io::{self, Write};
 /// Everything there is to say.
 #[derive(Serialize)]
 struct Made<'a> {
-    /// The sum of the rows.
+    /// Of all types, shown or not.
     allocations: u64,
     types: Vec<Row>,
     /// Native methods that make objects, of types that only their callers know.
@@ -76,12 +77,8 @@ pub fn print(view: &View, args: &Histogram, out: &mut dyn Write, style: Style) -
     if let Some(not_covered) = not_covered(&Coverage::new(view)) {
         output::note(&format!("{}: {not_covered}; cprof report {} --coverage lists them", view.file, argument(&view.file)));
     }
-    if made.by_block > 0 {
-        let methods = counted(made.by_block as u64, "method was", "methods were");
-        output::note(&format!(
-            "{}: {methods} counted by whole blocks, and left some before their end: what threw there counts, too",
-            view.file
-        ));
+    if let Some(note) = whole_blocks(made.by_block) {
+        output::note(&format!("{}: {note}", view.file));
     }
     match args.format {
         Format::Text => text(view, &made, &rest, out, style)?,

@@ -263,7 +263,7 @@ fn what_is_left_out_of_cycles_is_in_their_name() {
         assert!(json.contains(&format!("\"target\": \"jop rws=3 {what}\"")), "{json}");
         let explored = prints(&["explore", profile.path(), option]);
         assert!(
-            explored.contains(&format!("note: cycles are with {what}, as the options say, where nothing else is said")),
+            explored.contains(&format!("note: costs are with {what}, as the options say, where nothing else is said")),
             "{explored}"
         );
         let directory = tempfile::tempdir().unwrap();
@@ -271,7 +271,7 @@ fn what_is_left_out_of_cycles_is_in_their_name() {
         std::fs::write(&budget, "[[budget]]\nmethod = \"demo.Main.work\"\nlimits = [\"cycles[jop] >= 0\"]\n").unwrap();
         let checked = prints(&["check", profile.path(), "--budget", budget.to_str().unwrap(), "--set", "rws=3", option]);
         assert!(
-            checked.contains(&format!("cycles are with rws=3 {what}, as the options say, where nothing else is said")),
+            checked.contains(&format!("costs are with rws=3 {what}, as the options say, where nothing else is said")),
             "{checked}"
         );
     }
@@ -489,8 +489,8 @@ fn a_model_may_count_something_else_than_cycles() {
     let shown = prints(&["annotate", profile.path(), "demo.Main.work", "--target", named]);
     assert!(shown.contains("4 steps (100.0%)\n") && shown.contains("executions  steps   share"), "{shown}");
     assert!(fails(&["report", profile.path(), "--target", named, "--cache", "4k/16"]).contains("leave --cache out"));
-    let html = ["export", profile.path(), "--format", "json", "--target", named, "--cache", "4k/16", "-o", "-"];
-    assert!(fails(&html).contains("leave --cache out"));
+    let export = ["export", profile.path(), "--format", "json", "--target", named, "--cache", "4k/16", "-o", "-"];
+    assert!(fails(&export).contains("leave --cache out"));
     let both = ["export", profile.path(), "--format", "csv", "--target", named, "--target", "jop", "--cache", "4k/16", "-o", "-"];
     let both = prints(&both);
     assert!(both.contains(&column) && both.contains("\"cycles[jop,4k/16]\""), "{both}");
@@ -510,27 +510,46 @@ fn a_model_may_count_something_else_than_cycles() {
         ("allocations == 0".to_owned(), 0, "1 held"),
         ("cycles[allocations,4k/16] == 0".to_owned(), 2, "there is no cycles[allocations,4k/16], but allocations\n"),
         ("allocations[jop] == 0".to_owned(), 2, "jop counts cycles: there is no allocations[jop], but cycles[jop]"),
-        (format!("cycles[{named}] == 4"), 2, "there is no cycles["),
-        (format!("cycles[{named}] == 4"), 2, &*format!("but steps[{named}]")),
+        ("cycles[allocations rws=3] == 0".to_owned(), 2, "there is no cycles[allocations rws=3], but allocations\n"),
+        (format!("cycles[{named},4k/16] == 4"), 2, &*format!("there is no cycles[{named},4k/16], but steps[{named}]\n")),
         ("bytecodes[jop] == 4".to_owned(), 2, "there is no metric bytecodes[jop]"),
         (format!("steps[{named},4k/16] == 4"), 2, "leave the cache out"),
         ("jop == 4".to_owned(), 2, "there is no metric jop"),
     ] {
         std::fs::write(&budget, format!("[[budget]]\nmethod = \"*\"\nlimits = ['{limit}']\n")).unwrap();
         let mut check = Command::new(env!("CARGO_BIN_EXE_cprof"));
-        // A parameter of the processors, of which there may be some in the same file.
-        let arguments = ["check", profile.path(), "--budget", budget.to_str().unwrap(), "--set", "rws=3"];
-        let arguments = &arguments[..if limit.contains('[') && !limit.starts_with("bytecodes") { 6 } else { 4 }];
-        let output = check.args(arguments).output().unwrap();
+        let output = check.args(["check", profile.path(), "--budget", budget.to_str().unwrap()]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!((output.status.code(), text.contains(said)), (Some(code), true), "{limit}: {text}");
     }
 
+    // Parameters of processors are none of others beside them, and without processors nobody's.
+    let check = |limits: &str, code: i32| {
+        std::fs::write(&budget, format!("[[budget]]\nmethod = \"*\"\nlimits = [{limits}]\n")).unwrap();
+        let mut check = Command::new(env!("CARGO_BIN_EXE_cprof"));
+        check.args(["check", profile.path(), "--budget", budget.to_str().unwrap(), "--set", "rws=3"]);
+        let output = check.output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{limits}: {text}");
+        text
+    };
+    assert!(
+        check(&format!("'steps[{named}] == 4', 'allocations == 0', 'cycles[jop,4k/16] > 0'"), 0).contains("of 3 limits 3 held")
+    );
+    assert!(check(&format!("'steps[{named}] == 4'"), 2).contains("has no parameter rws"));
+    let own = Profile::recorded_for("counting-own", "allocations", &[]);
+    assert!(prints(&["report", own.path()]).contains("\nallocations "));
+    let (done, _, told) = cprof(&["explore", own.path()]);
+    assert!(
+        done && told.contains("the recording is for allocations, which counts allocations: it is left out of cycles"),
+        "{told}"
+    );
+
     for (head, wrong) in [
         ("unit = \"calls\"", ":3:8: calls are counted without a model"),
         ("unit = \"my steps\"", ":3:8: unit must be one word"),
-        ("unit = \"steps_total\"", ":3:8: exports have columns called steps_total"),
-        ("unit = \"line\"", ":3:8: exports have columns called line"),
+        ("unit = \"steps_total\"", ":3:8: steps_total means something else"),
+        ("unit = \"line\"", ":3:8: line means something else"),
         ("unit = \"steps\"\nonly_completed = \"no\"", ":4:18: only_completed must be true or false, not string"),
         ("unit = \"steps\"\n[cache]\nsource = \"m\"\ndefault = \"4k/16\"", ":3:8: a model that counts steps has no method cache"),
         (

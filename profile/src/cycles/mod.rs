@@ -18,6 +18,7 @@ mod rules;
 
 pub use columns::Columns;
 pub use evaluate::{EvaluateError, Evaluation, evaluate, evaluate_into};
+pub use notes::whole_blocks;
 pub use outcomes::{NotSimulated, Outcomes};
 
 use crate::cache::CacheSpec;

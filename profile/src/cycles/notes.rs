@@ -7,6 +7,12 @@ use crate::natives::NotTold;
 use crate::target::{CycleEstimator, InvokeKind, TargetError};
 use cprof_instrument::classfile::opcode::op;
 
+/// What is not known of so many methods that [`Profile::left_blocks`] answers, where only what has completed counts.
+pub fn whole_blocks(methods: usize) -> Option<String> {
+    let methods = Some(methods as u64).filter(|&methods| methods > 0).map(|n| counted(n, "method was", "methods were"))?;
+    Some(format!("{methods} counted by whole blocks, and left some before their end: what threw there counts, too"))
+}
+
 /// Of an evaluation; `unknown`: callers are not always known, and neither are the calls of these native methods.
 pub(super) fn notes(
     profile: &Profile,
@@ -22,14 +28,8 @@ pub(super) fn notes(
             thousands(mixed.cycles)
         ));
     }
-    if estimator.only_completed() {
-        let methods = profile.left_blocks(|_| true).len() as u64;
-        if methods > 0 {
-            let methods = counted(methods, "method was", "methods were");
-            notes
-                .push(format!("{methods} counted by whole blocks, and left some before their end: what threw there counts, too"));
-        }
-    }
+    let whole = if estimator.only_completed() { whole_blocks(profile.left_blocks(|_| true).len()) } else { None };
+    notes.extend(whole.map(|note| format!("in this recording, {note}")));
     let Some(not_told) = unknown else { return Ok(notes) };
     if !calls_cost(estimator)? {
         return Ok(notes);

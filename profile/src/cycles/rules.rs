@@ -13,8 +13,6 @@ use cprof_instrument::classfile::opcode::op;
 struct Linear {
     weights: Weights,
     costs: Costs,
-    /// A bytecode that a departure is from adds nothing.
-    only_completed: bool,
 }
 
 /// What is needed to evaluate a method's nodes.
@@ -26,6 +24,8 @@ pub(super) struct Rule {
     returns: Weights,
     /// The method's return instruction: the descriptor fixes it (JVMS §4.9.2). None in a method that never returns.
     pub(super) return_opcode: Option<u8>,
+    /// What has not completed costs nothing, but for calls.
+    only_completed: bool,
     /// What a return costs on a hit.
     pub(super) return_cost: u64,
     /// The method's size in words.
@@ -96,13 +96,15 @@ pub(super) fn rules(
         let entered = |costs: &Costs, to: u32| flow.blocks.get(to as usize).map_or(0, |b| costs.range(b.start, b.end));
         let linear = |costs: Costs| {
             let per_edge = flow.edges.iter().map(|e| entered(&costs, e.to)).collect();
-            Linear { weights: recovery.weigh(flow, per_edge), costs, only_completed: estimator.only_completed() }
+            Linear { weights: recovery.weigh(flow, per_edge), costs }
         };
         let is_return = |e: &crate::flow::Edge| i64::from(e.kind == EdgeKind::Return);
         let returns = recovery.weigh(flow, flow.edges.iter().map(is_return).collect());
         let (cycles, estimated) = (linear(cycles), linear(estimated));
         let words = estimator.words(code.bytes.len() as u32);
-        rules[m] = Some(Rule { cycles, estimated, thrower, returns, return_opcode, return_cost, words, recovery });
+        let only_completed = estimator.only_completed();
+        rules[m] =
+            Some(Rule { cycles, estimated, thrower, returns, return_opcode, only_completed, return_cost, words, recovery });
         Ok(())
     });
     match (refused, done) {
@@ -119,8 +121,7 @@ impl Linear {
             let Some(block) = method.flow.block_at(d.bci) else { continue };
             let mut cost = self.weights.departures[block];
             if method.level == Level::Precise {
-                let behind = if self.only_completed { d.bci } else { d.bci + 1 };
-                cost = cost.wrapping_sub(self.costs.range(behind, method.flow.blocks[block].end));
+                cost = cost.wrapping_sub(self.costs.range(d.bci + 1, method.flow.blocks[block].end));
             }
             sum = sum.wrapping_add(cost.wrapping_mul(d.count));
         }
@@ -151,9 +152,17 @@ impl Rule {
             }
         }
         let returns = returns.max(0) as u64;
+        let mut cycles = self.cycles.of(method, counters, departures);
+        let mut estimated = self.estimated.of(method, counters, departures);
+        if self.only_completed && method.level == Level::Precise {
+            for d in departures {
+                cycles = cycles.wrapping_sub(self.thrower.range(d.bci, d.bci + 1).wrapping_mul(d.count));
+                estimated = estimated.wrapping_sub(self.estimated.costs.range(d.bci, d.bci + 1).wrapping_mul(d.count));
+            }
+        }
         let (mut exceptions, mut estimated_exceptions) = (0i64, 0i64);
         // Nothing is to be taken from what has not counted.
-        let threw = departures.iter().filter(|d| d.kind != DepartureKind::Active && !self.cycles.only_completed);
+        let threw = departures.iter().filter(|d| d.kind != DepartureKind::Active && !self.only_completed);
         for d in threw {
             let Some(bci) = method.thrower(d.bci) else { continue };
             let cost = self.thrower.range(bci, bci + 1);
@@ -163,10 +172,9 @@ impl Rule {
                 estimated_exceptions = estimated_exceptions.wrapping_add(estimated.wrapping_mul(d.count));
             }
         }
-        let cycles = self.cycles.of(method, counters, departures).max(0) as u64;
         Own {
-            cycles: cycles.saturating_add(self.return_cost.saturating_mul(returns)),
-            estimated: self.estimated.of(method, counters, departures).max(0) as u64,
+            cycles: (cycles.max(0) as u64).saturating_add(self.return_cost.saturating_mul(returns)),
+            estimated: estimated.max(0) as u64,
             exceptions: exceptions.max(0) as u64,
             estimated_exceptions: estimated_exceptions.max(0) as u64,
             returns,

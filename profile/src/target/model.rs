@@ -193,7 +193,7 @@ impl Model {
             return Ok(());
         }
         let (unit, cache) = (&self.unit, self.cache);
-        let way_out = "say default = \"ideal\" in its [cache], or leave unit out";
+        let way_out = "say default = \"ideal\" in its [cache], with its source, or leave unit out";
         at(place, format!("a model that counts {unit} has no method cache, and this one, or its base, has {cache}; {way_out}"))
     }
 

@@ -330,7 +330,10 @@ fn read_unit(reader: &Reader, item: &Item) -> Result<String, TargetError> {
             .error(item.span(), format!("{unit} are counted without a model; call what this one counts something else"));
     }
     if COLUMNS.contains(&unit.as_str()) || unit.ends_with("_total") {
-        return reader.error(item.span(), format!("exports have columns called {unit}; call what is counted something else"));
+        return reader.error(
+            item.span(),
+            format!("{unit} means something else in exports or budgets; call what is counted something else"),
+        );
     }
     if !is_word(&unit) || unit.len() > LONGEST_UNIT {
         return reader

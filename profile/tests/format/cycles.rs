@@ -356,6 +356,28 @@ fn the_default_cache_is_the_models() {
     assert!(by_default("jop").unwrap_err().contains("4k/16 was not simulated"), "{:?}", by_default("jop").err());
 }
 
+/// One of the demo's threw.
+#[test]
+fn calls_count_as_they_are_charged_where_only_what_has_completed_counts() {
+    let model = |only_completed: bool| {
+        let costs =
+            "[bytecodes]\nsource = \"m\"\n\"*\" = 0\n[invoke]\nsource = \"m\"\n\"*\" = 3\n[return]\nsource = \"m\"\n\"*\" = 7\n";
+        let head = format!(
+            "title = \"t\"\naccuracy = \"exact\"\nunit = \"ones\"\nonly_completed = {only_completed}\n[sources]\nm = \"m\"\n"
+        );
+        Model::new("m", vec![read("m.toml", &(head + costs)).unwrap()]).unwrap()
+    };
+    for bounded in [false, true] {
+        let mut profile = cprof_synthetic::demo().profile(&[]);
+        assert!(!profile.departures.is_empty());
+        profile.run.bounded = bounded;
+        let [all, completed] = [false, true].map(|only| on(&profile, &model(only), &Options::default()).unwrap());
+        assert!(sum(&all).cycles > 0);
+        assert_eq!(cycles(&all), cycles(&completed), "bounded: {bounded}");
+        assert_eq!(all.notes, completed.notes);
+    }
+}
+
 #[test]
 fn where_only_what_has_completed_counts_departures_take_it_away() {
     let mut recording = Recording::new();
@@ -390,7 +412,7 @@ fn where_only_what_has_completed_counts_departures_take_it_away() {
         }
         profile.methods[0].level = Counted::Block;
         let by_block = on(&profile, &model(true), &Options::default()).unwrap();
-        let told = by_block.notes.iter().any(|note| note.starts_with("1 method was counted by whole blocks"));
+        let told = by_block.notes.iter().any(|note| note.contains("1 method was counted by whole blocks"));
         assert_eq!((sum(&by_block).cycles, told), (5, !profile.departures.is_empty()), "{:?}", profile.departures);
     }
 }
