@@ -50,7 +50,7 @@ pub enum Command {
     Run(Box<Run>),
     /// Show what a profile says: totals, methods, calling contexts, threads
     Report(Box<Report>),
-    /// Show the source or the bytecode of methods, each line with executions, cycles and branch outcomes
+    /// Show the source or the bytecode of methods, each line with executions, cycles or allocations, and branch outcomes
     Annotate(Box<Annotate>),
     /// Show what kinds of bytecodes were executed, in blocks of what size, and how branches went
     Histogram(Box<Histogram>),

@@ -2,7 +2,7 @@
 
 use crate::args::{Evaluating, Part, Processors};
 use crate::loaded::processor::{
-    chosen_cache, model_has_changed, model_of_option, model_of_recording, refuse_cache, with_options,
+    chosen_cache, model_has_changed, model_of_option, model_of_recording, options_for, refuse_cache, with_options,
 };
 use crate::loaded::view::{Counted, Measured, Shape, View};
 use crate::output;
@@ -151,23 +151,25 @@ pub fn processors(counted: Counted<'_>, on: &Processors, out: &Path) -> Result<V
     if models.is_empty() {
         on.how.refuse_without_processor(on.cache.len())?;
     }
-    if let [(_, alone)] = &models[..]
-        && !on.cache.is_empty()
-    {
-        refuse_cache(alone)?;
-    }
     let recorded = Some(&profile.run).filter(|_| on.target.is_empty());
     let changed = recorded.and_then(|run| model_has_changed(run, |name| format!("--target {name}")));
     let mut all = Vec::new();
-    let some_processor = models.iter().any(|(_, model)| model.is_processor());
+    let some_processor = models.iter().any(|(_, model)| model.counts_cycles());
+    if let Some((_, first)) = models.first().filter(|_| !some_processor) {
+        if !on.cache.is_empty() {
+            refuse_cache(first)?;
+        }
+        let is_nobodys = |parameter: &str| models.iter().all(|(_, model)| model.has(parameter).is_err());
+        if let Some((parameter, _)) = on.how.set.iter().find(|(parameter, _)| is_nobodys(parameter)) {
+            first.has(parameter).map_err(|e| Usage(e.to_string()))?;
+        }
+    }
     for (name, model) in models {
-        // Beside processors, the options are about these.
-        let is_beside = some_processor && !model.is_processor();
-        let how = if is_beside { Evaluating::default() } else { on.how.clone() };
+        let how = options_for(&on.how, &model, some_processor);
         let model = with_options(model, &how.set)?;
         let chosen = chosen_cache(profile, name, &model);
         let mut caches = match () {
-            () if !model.is_processor() => Vec::new(),
+            () if !model.counts_cycles() => Vec::new(),
             () if on.cache.is_empty() => profile.caches.clone(),
             () => on.cache.clone(),
         };

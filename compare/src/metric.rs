@@ -6,13 +6,13 @@ use thiserror::Error;
 /// No metric, or several, are called so.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("{}", if self.several { format!("{} may be any of {}", self.name, self.names.join(", ")) }
-    else { format!("there is no metric {}; there are {}{}", self.name, self.names.join(", "), self.cycles) })]
+    else { format!("there is no metric {}; there are {}{}", self.name, self.names.join(", "), self.hint) })]
 pub struct NoMetric {
     name: String,
     several: bool,
     names: Vec<String>,
-    /// Where cycles are to be had, when there are none.
-    cycles: String,
+    /// How others are had.
+    hint: String,
 }
 
 impl NoMetric {
@@ -24,8 +24,9 @@ impl NoMetric {
 
 /// The position of the metric of that name. What stands in brackets may be left out from the end as long as one remains:
 /// `cycles[jop]` or `cycles` for `cycles[jop,4k/16]`; so may parameters and what was left out, `cycles[jop,4k/16]` for
-/// `cycles[jop rws=3 no-upcalls,4k/16]`. `cycles` is what to say where there are none: how one gets some.
-pub fn find<'m>(mut metrics: impl Iterator<Item = &'m Metric> + Clone, name: &str, cycles: &str) -> Result<usize, NoMetric> {
+/// `cycles[jop rws=3 no-upcalls,4k/16]`. `hint` says how one gets
+/// others; whoever asks for cycles where there are some has found them.
+pub fn find<'m>(mut metrics: impl Iterator<Item = &'m Metric> + Clone, name: &str, hint: &str) -> Result<usize, NoMetric> {
     if let Some(at) = metrics.clone().position(|m| m.name == name) {
         return Ok(at);
     }
@@ -45,10 +46,9 @@ pub fn find<'m>(mut metrics: impl Iterator<Item = &'m Metric> + Clone, name: &st
     let several = !fitting.is_empty();
     let names = |list: &mut dyn Iterator<Item = &'m Metric>| list.map(|m| m.name.clone()).collect();
     let names: Vec<String> = if several { names(&mut fitting.into_iter().map(|(_, m)| m)) } else { names(&mut metrics) };
-    // Who asks for those has found them.
     let has_cycles = name.starts_with("cycles") && names.iter().any(|name| name.starts_with("cycles"));
-    let cycles = if has_cycles { String::new() } else { format!("; {cycles}") };
-    Err(NoMetric { name: name.to_owned(), several, names, cycles })
+    let hint = if has_cycles { String::new() } else { format!("; {hint}") };
+    Err(NoMetric { name: name.to_owned(), several, names, hint })
 }
 
 #[cfg(test)]

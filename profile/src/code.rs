@@ -36,7 +36,7 @@ pub fn for_each_method<'p>(
     Ok(())
 }
 
-/// What a method's bytecodes cost on a target: sums up to each, so that any range is a difference.
+/// What a method's bytecodes cost: sums up to each, so that any range is a difference.
 #[derive(Debug, Clone, Default)]
 pub struct Costs {
     starts: Vec<u32>,

@@ -94,7 +94,9 @@ fn within(profile: &Profile, most_code: u64) -> Result<Measures, CodeError> {
         // Methods may share a class's code, so that a small file could ask for rules without end.
         let rest = left.checked_sub(code.bytes.len() as u64);
         left = rest.ok_or_else(|| {
-            fail(format!("with its method {name} the profile's methods have more than {most_code} bytes of code"))
+            fail(format!(
+                "its method {name} is one of so many that they have more than {most_code} bytes of code, as no program has"
+            ))
         })?;
         let rule = Rule::new(&profile.methods[m].flow, code.bytes, code.at);
         rules[m] = Some(rule.map_err(|reason| fail(format!("{name}: {reason}")))?);
@@ -182,6 +184,6 @@ mod tests {
         let profile = Profile { classes: vec![class], methods: vec![method; 25], ..Profile::default() };
         assert!(within(&profile, 100).is_ok());
         let refused = within(&profile, 99).unwrap_err().to_string();
-        assert!(refused.ends_with("with its method f the profile's methods have more than 99 bytes of code"), "{refused}");
+        assert!(refused.contains("its method f is one of so many that they have more than 99 bytes of code"), "{refused}");
     }
 }

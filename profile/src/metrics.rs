@@ -60,7 +60,7 @@ pub fn counted(tree: &Tree) -> Vec<Metric> {
 /// which has no cache, `unit[named]`, or the unit alone if the model is called so.
 pub fn name_on(model: &Model, named: &str, cache: CacheSpec) -> String {
     let unit = &model.unit;
-    match model.is_processor() {
+    match model.counts_cycles() {
         true => format!("{unit}[{named},{cache}]"),
         false if named == unit => unit.clone(),
         false => format!("{unit}[{named}]"),

@@ -1,5 +1,5 @@
 // Shows: objects and arrays of every kind of instruction that makes them, made or not; tests/tests/whole/allocations.rs knows how many.
-// expect: Makes.<init>()V calls=101 thrown=0
+// expect: Makes.<init>()V calls=100 thrown=0
 class Makes {
     static Object made;
 

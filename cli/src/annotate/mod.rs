@@ -124,7 +124,7 @@ fn head(view: &View, method: &Shown<'_>, out: &mut dyn Write, style: Style) -> i
     sums.push(format!("{} bytecodes ({})", thousands(a.bytecodes), share(a.bytecodes, view.totals.own)));
     if let Some(on) = &view.processor {
         let cost = format!("{} {} ({})", thousands(a.cycles), view.unit(), share(a.cycles, view.whole()));
-        let on = if on.model.is_processor() { format!(" on {}, {}", printable(&on.name), on.cache) } else { String::new() };
+        let on = if on.model.counts_cycles() { format!(" on {}, {}", printable(&on.name), on.cache) } else { String::new() };
         sums.push(cost + &on);
     }
     writeln!(out, "{}", sums.join(", "))?;

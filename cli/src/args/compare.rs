@@ -48,7 +48,7 @@ pub struct Diff {
     /// What a row is
     #[arg(long, value_enum, default_value_t = By::Method)]
     pub by: By,
-    /// The number to rank by: calls, bytecodes, cycles[jop,4k/16] … [default: cycles on the processor chosen, else bytecodes]
+    /// The number to rank by: calls, bytecodes, cycles[jop,4k/16] … [default: cycles on the processor chosen, or allocations if they are, else bytecodes]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
     /// How many rows to show; 0 is all [default: 25, for csv and json all]
@@ -108,7 +108,7 @@ pub struct Overlap {
 A budget file has, for each method or pattern, what must hold (docs/ci.md):
   [[budget]]
   method = \"com.acme.Codec.encode\"
-  limits = [\"bytecodes <= 1_250_000\", \"calls == 3\", \"cycles[jop] +2%\", \"own bytecodes <= 40_000\"]
+  limits = [\"bytecodes <= 1_250_000\", \"calls == 3\", \"cycles[jop] +2%\", \"allocations <= 12\"]
 
 Exit code: 0 when all limits hold; 1 when one is exceeded; 2 for wrong options, a wrong budget file, or a limit that cannot be checked
 (no such method or metric, no baseline); 3 when a profile cannot be read or

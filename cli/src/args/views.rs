@@ -26,7 +26,7 @@ pub struct Flamegraph {
     /// Compare with this profile: widths are FILE's, colours the change
     #[arg(long, value_name = "BEFORE")]
     pub diff: Option<PathBuf>,
-    /// What widths are: calls, bytecodes, cycles[jop,4k/16], … [default: cycles where a processor is named, else bytecodes]
+    /// What widths are: calls, bytecodes, cycles[jop,4k/16], … [default: cycles, or allocations, where --target or the recording names them, else bytecodes]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
     /// Callers below callees

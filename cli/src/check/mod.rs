@@ -17,7 +17,7 @@ use cprof_compare::metric::find;
 use cprof_profile::metrics::{Metric, Sheet};
 use cprof_profile::model::Profile;
 use cprof_profile::target::{self, CYCLES, ModelFile};
-use named::{Named, is_of_model, of_processors};
+use named::{Named, limits_cycles, may_be_of_model};
 use std::collections::BTreeSet;
 use std::io;
 use std::process::ExitCode;
@@ -66,7 +66,7 @@ fn budgets(args: &Check) -> Result<Vec<Budget>> {
 
 fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
     let mut named = budgets.iter().flat_map(|budget| &budget.limits).map(|(limit, _)| limit.metric.as_str());
-    if args.how.is_given() && !named.any(is_of_model) {
+    if args.how.is_given() && !named.any(may_be_of_model) {
         let file = args.budget.display();
         bail!(Usage(format!("--set, --no-upcalls and --no-exceptions belong to a processor, and {file} limits no cycles")));
     }
@@ -146,15 +146,18 @@ fn sheet<'a>(view: &'a View, metrics: &'a [Metric]) -> Sheet<'a> {
 /// that budgets name. `cycles` without one means the processor for which the `checked` profile was recorded, if it was for one, and
 /// a processor without a cache the one that is chosen for that profile: of another one's the cycles would be others.
 fn measured(view: &View, checked: &Profile, budgets: &[Budget], args: &Check) -> Result<(Vec<Metric>, Columns, Notes)> {
-    let named = Named { view, checked, args, of_processors: of_processors(budgets) };
+    let named = Named { view, checked, args, beside: limits_cycles(budgets) };
+    // Parameters that no model has; processors must have them all.
+    let mut nobodys: Vec<&str> = args.how.set.iter().map(|(parameter, _)| parameter.as_str()).collect();
     let mut metrics = numbers(view, &view.tree, &[]);
     let mut notes = Notes::default();
     let names: BTreeSet<&String> = budgets.iter().flat_map(|b| b.limits.iter().map(|(limit, _)| &limit.metric)).collect();
     let mut columns = Columns::new();
     let mut processors: Vec<(usize, (String, Vec<String>))> = Vec::new();
     for name in names {
-        let found = match named.model(name) {
+        let found = match named.numbers(name) {
             Some(on) => on.map(|on| {
+                nobodys.retain(|parameter| on.model.has(parameter).is_err());
                 notes.add(&on);
                 // Budgets may name one in several ways, and different files may have one name.
                 let processor = (on.column(), on.model.texts.clone());
@@ -165,9 +168,8 @@ fn measured(view: &View, checked: &Profile, budgets: &[Budget], args: &Check) ->
                 })
             }),
             None if name == CYCLES => Err(anyhow!("the recording is for no processor; name one, as cycles[jop]")),
-            None => {
-                find(metrics.iter(), name, "allocations are objects made, cycles[jop] those on a processor").map_err(Into::into)
-            }
+            None => find(metrics.iter(), name, "allocations are objects made, cycles[jop] are cycles on a processor")
+                .map_err(Into::into),
         };
         let found = match found {
             // No limit's fault.
@@ -175,6 +177,9 @@ fn measured(view: &View, checked: &Profile, budgets: &[Budget], args: &Check) ->
             found => found.map_err(|e| format!("{e:#}")),
         };
         columns.insert(name.clone(), found);
+    }
+    if let Some(parameter) = nobodys.first().filter(|_| !named.beside && !processors.is_empty()) {
+        bail!(Usage(format!("none of the models that {} limits has a parameter {parameter}", args.budget.display())));
     }
     Ok((metrics, columns, notes))
 }

@@ -1,15 +1,15 @@
 //! Which model a budget's metric is of.
 
 use crate::args::{Check, Evaluating, setting};
-use crate::loaded::processor::{chosen_cache, model_has_changed, recorded_model, with};
+use crate::loaded::processor::{chosen_cache, model_has_changed, options_for, recorded_model, with};
 use crate::loaded::view::View;
 use crate::metrics::{OnProcessor, evaluated};
 use crate::output;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use cprof_compare::budget::Budget;
 use cprof_profile::cache::CacheSpec;
 use cprof_profile::model::Profile;
-use cprof_profile::target::source::TAKEN;
+use cprof_profile::target::source::METRICS_WITHOUT_MODEL;
 use cprof_profile::target::{CYCLES, CycleEstimator, Library, Model};
 
 /// What a metric's name is read beside.
@@ -20,18 +20,17 @@ pub struct Named<'a> {
     pub checked: &'a Profile,
     /// The options.
     pub args: &'a Check,
-    /// As [`of_processors`] answers.
-    pub of_processors: bool,
+    /// As [`limits_cycles`] answers.
+    pub beside: bool,
 }
 
-/// Whether a name may be of a model.
-pub fn is_of_model(metric: &str) -> bool {
-    metric == CYCLES || processor_of(metric).is_some()
+/// Whether a name may be of a model, whatever the recording is for.
+pub fn may_be_of_model(metric: &str) -> bool {
+    !METRICS_WITHOUT_MODEL.contains(&unit_of(metric))
 }
 
-/// Whether some limit is of cycles: then options with parameters are about processors, and what counts something else takes those that
-/// it has.
-pub fn of_processors(budgets: &[Budget]) -> bool {
+/// Whether some limit is of cycles: then options are about processors, see [`options_for`].
+pub fn limits_cycles(budgets: &[Budget]) -> bool {
     let mut metrics = budgets.iter().flat_map(|budget| &budget.limits).map(|(limit, _)| limit.metric.as_str());
     metrics.any(|metric| unit_of(metric) == CYCLES)
 }
@@ -42,11 +41,11 @@ fn unit_of(metric: &str) -> &str {
 }
 
 /// `jop,4k/16` of `cycles[jop,4k/16]`, `mine.toml` of `accesses[mine.toml]`, and a model that comes with cprof and is called like
-/// what it counts, by that. What there is without a model is none's.
-fn processor_of(metric: &str) -> Option<&str> {
+/// what it counts, by that. What there is without a model is none's, nor is what is called by a cache alone, as misses are.
+fn model_in(metric: &str) -> Option<&str> {
     match metric.split_once('[') {
-        Some((unit, _)) if TAKEN.contains(&unit) => None,
-        Some((_, processor)) => processor.strip_suffix(']'),
+        Some((unit, _)) if METRICS_WITHOUT_MODEL.contains(&unit) => None,
+        Some((_, model)) => model.strip_suffix(']').filter(|model| model.parse::<CacheSpec>().is_err()),
         None => Library.shipped().iter().map(|model| model.name).find(|name| *name == metric && counts_itself(name)),
     }
 }
@@ -65,62 +64,55 @@ fn named_rightly(metric: &str, (processor, name): (&str, &str), model: &Model) -
     let without_cache = processor.split_once(',').map_or(processor, |(name, _)| name).trim();
     let right = match () {
         () if counts_itself(name) => name.to_owned(),
-        () if model.is_processor() => format!("{counts}[{processor}]"),
+        () if model.counts_cycles() => format!("{counts}[{processor}]"),
         () => format!("{counts}[{without_cache}]"),
     };
     bail!("{} counts {counts}: there is no {metric}, but {right}", model.name())
 }
 
 impl Named<'_> {
-    /// The numbers that a name means; none for what is of no model.
-    pub fn model(&self, metric: &str) -> Option<Result<OnProcessor>> {
+    /// What a name means; none for what is of no model.
+    pub fn numbers(&self, metric: &str) -> Option<Result<OnProcessor>> {
         let run = &self.checked.run;
         let is_recorded = || recorded_model(run).is_ok_and(|model| model.unit == metric);
-        match processor_of(metric) {
-            Some(processor) => Some(self.named(metric, processor)),
+        match model_in(metric) {
+            Some(model) => Some(self.named(metric, model)),
             None if !run.target.is_empty() && (metric == CYCLES || is_recorded()) => Some(self.recorded(metric)),
             None => None,
         }
     }
 
-    /// On a processor that is named: `jop`, `jop,4k/16` or `jop rws=3,4k/16`.
-    fn named(&self, metric: &str, processor: &str) -> Result<OnProcessor> {
-        let (before, cache) = match processor.split_once(',') {
-            Some((before, cache)) => (before, Some(cache)),
-            None => (processor, None),
+    /// Of a model that is named: `jop`, `jop,4k/16` or `jop rws=3,4k/16`.
+    fn named(&self, metric: &str, named: &str) -> Result<OnProcessor> {
+        let (before, cache) = match named.split_once(',') {
+            Some((before, cache)) => (before.trim(), Some(cache)),
+            None => (named.trim(), None),
         };
-        let Set { name, own, how } = settings(before.trim(), &self.args.how)?;
+        let (name, _) = settings(before, &self.args.how)?;
         let (is_recorded, model) = match self.recorded_as(name)? {
             Some(model) => (true, model),
             None => (false, Library.load(name)?),
         };
-        named_rightly(metric, (processor, name), &model)?;
-        let how = self.of_model(&model, how, &own);
+        named_rightly(metric, (named, name), &model)?;
+        let (_, how) = settings(before, &options_for(&self.args.how, &model, self.beside))?;
         let model = with(model, &how.set)?;
         let cache = cache.map(str::parse::<CacheSpec>).transpose()?;
-        if cache.is_some() && !model.is_processor() {
+        if cache.is_some() && !model.counts_cycles() {
             bail!("{} counts {}, which no method cache changes; leave the cache out", model.name(), model.unit);
         }
         self.evaluated(Some(name).filter(|_| !is_recorded), &model, cache, &how)
     }
 
-    /// On the model with which the checked profile was recorded.
+    /// Of the model with which the checked profile was recorded.
     fn recorded(&self, metric: &str) -> Result<OnProcessor> {
-        let model = recorded_model(&self.checked.run)?;
-        let name = Library.short_name(&self.checked.run.target);
-        named_rightly(metric, (&name, &name), &model)?;
-        let how = self.of_model(&model, self.args.how.clone(), &[]);
+        let target = &self.checked.run.target;
+        let model = recorded_model(&self.checked.run).with_context(|| of_recording(target))?;
+        if model.unit != metric {
+            bail!("the recording is for {}, which counts {}; name a processor, as cycles[jop]", model.name(), model.unit);
+        }
+        let how = options_for(&self.args.how, &model, self.beside);
         let model = with(model, &how.set)?;
         self.evaluated(None, &model, None, &how)
-    }
-
-    /// How a model is evaluated: the parameters of processors are none of others, but for those that these have, too, or are given
-    /// (`own`).
-    fn of_model(&self, model: &Model, mut how: Evaluating, own: &[(String, i64)]) -> Evaluating {
-        if self.of_processors && !model.is_processor() {
-            how.set.retain(|parameter| own.contains(parameter) || model.has(&parameter.0).is_ok());
-        }
-        how
     }
 
     /// `name`: none for the recording's.
@@ -140,22 +132,18 @@ impl Named<'_> {
     fn recorded_as(&self, name: &str) -> Result<Option<Model>> {
         let run = &self.checked.run;
         let may_be = Library.is_path(&run.target) && Library.short_name(&run.target) == name;
-        may_be.then(|| recorded_model(run)).transpose()
+        may_be.then(|| recorded_model(run).with_context(|| of_recording(&run.target))).transpose()
     }
 }
 
-/// How metrics of a processor are called with another parameter, and without some cycles: `jop rws=3 no-upcalls`.
-struct Set<'n> {
-    /// `jop`
-    name: &'n str,
-    /// `rws=3`
-    own: Vec<(String, i64)>,
-    /// All this, beside what options say.
-    how: Evaluating,
+/// Whose model cannot be read, and what to do.
+fn of_recording(target: &str) -> String {
+    format!("the recording names the processor {target}; name another, as cycles[jop]")
 }
 
-/// What is set in the name of a processor, and by the options.
-fn settings<'n>(mut name: &'n str, how: &Evaluating) -> Result<Set<'n>> {
+/// `jop` of `jop rws=3 no-upcalls`, which is how metrics of a processor are called with another parameter and without that; and both
+/// beside what options say.
+fn settings<'n>(mut name: &'n str, how: &Evaluating) -> Result<(&'n str, Evaluating)> {
     let mut own: Vec<(String, i64)> = Vec::new();
     let mut left_out = (how.no_upcalls, how.no_exceptions);
     for (without, option) in [(&mut left_out.1, " no-exceptions"), (&mut left_out.0, " no-upcalls")] {
@@ -172,5 +160,5 @@ fn settings<'n>(mut name: &'n str, how: &Evaluating) -> Result<Set<'n>> {
     }
     let of_options = how.set.iter().filter(|(parameter, _)| own.iter().all(|(other, _)| other != parameter)).cloned();
     let set = of_options.chain(own.iter().cloned()).collect();
-    Ok(Set { name, own, how: Evaluating { set, no_upcalls: left_out.0, no_exceptions: left_out.1 } })
+    Ok((name, Evaluating { set, no_upcalls: left_out.0, no_exceptions: left_out.1 }))
 }

@@ -81,7 +81,7 @@ pub fn read(path: Option<&Path>, profile: &Profile) -> Result<Matrix> {
         let recorded = &*profile.run.target;
         if !recorded.is_empty() && matrix.configurations.iter().all(|c| c.target != recorded) {
             if let Ok(model) = recorded_model(&profile.run)
-                && !model.is_processor()
+                && !model.counts_cycles()
             {
                 let unit = &model.unit;
                 output::tell(format_args!("the recording is for {recorded}, which counts {unit}: it is left out of cycles"));
@@ -140,7 +140,7 @@ impl Source<'_> {
                 recorded_model(run).with_context(|| format!("{} takes the recording's processor, {}", self.name, run.target))?
             }
         };
-        if !model.is_processor() {
+        if !model.counts_cycles() {
             let reason = format!("{} counts {}, and cycles are compared; name a processor", model.name(), model.unit);
             match target {
                 Some(target) => bail!(self.wrong(target, reason)),

@@ -66,8 +66,8 @@ pub fn export(args: &Export) -> Result<()> {
     view.tell_if_nothing();
     output::notes(&cautions_of_contexts(&view));
     let chosen = choose(columns(&view, &view.tree, &processors), args)?;
-    let names: Vec<String> = processors.iter().map(OnProcessor::column).collect();
-    let evaluated = |metric: &Metric| names.contains(&metric.name);
+    let of_models: Vec<String> = processors.iter().map(OnProcessor::column).collect();
+    let evaluated = |metric: &Metric| of_models.contains(&metric.name);
     if args.lines {
         if !chosen.iter().any(|metric| metric.unit == "bytecodes" || evaluated(metric)) {
             output::note(&format!("--lines changes nothing: {} arise on no single line", chosen[0].name));

@@ -4,15 +4,14 @@ use super::{chosen, top};
 use crate::args::{Format, Histogram};
 use crate::loaded::view::{View, share};
 use crate::output;
-use crate::report::coverage::not_covered;
-use crate::report::json::Coverage;
+use crate::report::coverage;
 use crate::style::{Style, printable};
 use crate::table::{Table, field};
 use anyhow::{Context, Result};
 use cprof_annotate::histogram::types::{made, makes_objects};
 use cprof_annotate::method::Choice;
 use cprof_profile::cycles::whole_blocks;
-use cprof_profile::names::{argument, dotted, signature, thousands};
+use cprof_profile::names::{dotted, signature, thousands};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -74,9 +73,7 @@ fn collect(view: &View) -> Result<Made<'_>> {
 pub fn print(view: &View, args: &Histogram, out: &mut dyn Write, style: Style) -> Result<()> {
     let mut made = collect(view)?;
     let rest = made.types.split_off(top(args, made.types.len()));
-    if let Some(not_covered) = not_covered(&Coverage::new(view)) {
-        output::note(&format!("{}: {not_covered}; cprof report {} --coverage lists them", view.file, argument(&view.file)));
-    }
+    output::notes(coverage::note(view).iter());
     if let Some(note) = whole_blocks(made.by_block) {
         output::note(&format!("{}: {note}", view.file));
     }

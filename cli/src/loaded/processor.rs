@@ -1,7 +1,7 @@
 //! Columns and lines of a report about a processor (`--target`).
 
 use super::view::{Evaluated, share};
-use crate::args::OnTarget;
+use crate::args::{Evaluating, OnTarget};
 use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use cprof_profile::cache::CacheSpec;
@@ -96,9 +96,21 @@ pub fn load(args: &OnTarget, profile: &Profile, measures: &mut Measures, natives
     Ok(Some(Evaluated { model, name, cache, notes, options }))
 }
 
+/// What the options mean to a model: one that counts something else than cycles takes the parameters that it has, and `beside`
+/// processors the rest of the options is about these.
+pub fn options_for(how: &Evaluating, model: &Model, beside: bool) -> Evaluating {
+    let mut how = how.clone();
+    if !model.counts_cycles() {
+        how.set.retain(|(parameter, _)| model.has(parameter).is_ok());
+        how.no_upcalls &= !beside;
+        how.no_exceptions &= !beside;
+    }
+    how
+}
+
 /// Refuses a method cache for a model that has none.
 pub fn refuse_cache(model: &Model) -> Result<()> {
-    match model.is_processor() {
+    match model.counts_cycles() {
         true => Ok(()),
         false => {
             bail!(Usage(format!("{} counts {}, which no method cache changes; leave --cache out", model.name(), model.unit)))
@@ -111,7 +123,7 @@ pub fn refuse_cache(model: &Model) -> Result<()> {
 /// with other caches wants to see the first of those.
 pub fn chosen_cache(profile: &Profile, name: &str, model: &Model) -> CacheSpec {
     let wanted = model.cache();
-    if !model.is_processor() {
+    if !model.counts_cycles() {
         return wanted;
     }
     let same = |c: &&CacheSpec| (c.kind, c.size, c.blocks) == (wanted.kind, wanted.size, wanted.blocks);

@@ -5,7 +5,7 @@ use crate::loaded::view::View;
 use crate::style::{Style, printable};
 use crate::table::field;
 use anyhow::Result;
-use cprof_profile::names::{counted, thousands};
+use cprof_profile::names::{argument, counted, thousands};
 use cprof_profile::natives::NotTold;
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -25,6 +25,12 @@ pub fn gaps(methods: u64, classes: u64) -> Vec<String> {
 pub fn not_covered(c: &Coverage) -> Option<String> {
     let gaps = gaps(c.methods_not_covered as u64, c.classes_not_covered as u64);
     (!gaps.is_empty()).then(|| format!("not covered: {}", gaps.join(", ")))
+}
+
+/// The same for who reads no report, with the command that lists it.
+pub fn note(view: &View) -> Option<String> {
+    let (file, not_covered) = (&view.file, not_covered(&Coverage::new(view))?);
+    Some(format!("{file}: {not_covered}; cprof report {} --coverage lists them", argument(file)))
 }
 
 /// The line in every report, and warnings where there are any.

@@ -84,7 +84,7 @@ pub fn head(view: &View, out: &mut dyn Write, style: Style) -> io::Result<()> {
 }
 
 fn table(view: &View, rows: &[MethodRow], out: &mut dyn Write, style: Style) -> io::Result<()> {
-    let on = view.processor.as_ref().is_some_and(|on| on.model.is_processor());
+    let on = view.processor.as_ref().is_some_and(|on| on.model.counts_cycles());
     let mut heads = vec![view.unit(), "share", "with callees", "share"];
     heads.extend(if on { &["CPI", "misses"][..] } else { &[] });
     heads.extend(["calls", "exits", "method"]);

@@ -1,7 +1,7 @@
 //! `cprof report`: what a profile says, for people and for other tools.
 
 pub mod coverage;
-pub mod json;
+mod json;
 pub mod methods;
 mod threads;
 mod tree;
@@ -32,12 +32,7 @@ pub fn report(args: &Report) -> Result<()> {
     }
     view.tell_if_nothing();
     if args.format == Format::Csv {
-        let file = &view.file;
-        if !args.coverage
-            && let Some(not_covered) = coverage::not_covered(&json::Coverage::new(&view))
-        {
-            output::note(&format!("{file}: {not_covered}; cprof report {} --coverage lists them", argument(file)));
-        }
+        output::notes(coverage::note(&view).filter(|_| !args.coverage).iter());
         output::notes(cautions_of_contexts(&view).iter().chain(view.processor.iter().flat_map(|on| &on.notes)));
     }
     if args.format != Format::Text

@@ -529,14 +529,16 @@ fn a_model_may_count_something_else_than_cycles() {
         let mut check = Command::new(env!("CARGO_BIN_EXE_cprof"));
         check.args(["check", profile.path(), "--budget", budget.to_str().unwrap(), "--set", "rws=3"]);
         let output = check.output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let text = text(output.stdout) + &text(output.stderr);
         assert_eq!(output.status.code(), Some(code), "{limits}: {text}");
         text
     };
     assert!(
         check(&format!("'steps[{named}] == 4', 'allocations == 0', 'cycles[jop,4k/16] > 0'"), 0).contains("of 3 limits 3 held")
     );
-    assert!(check(&format!("'steps[{named}] == 4'"), 2).contains("has no parameter rws"));
+    assert!(check(&format!("'steps[{named}] == 4'"), 2).contains("limits has a parameter rws"));
+    assert!(check("'misses[4k/16] == 4'", 2).contains("there is no metric misses[4k/16]"));
     let own = Profile::recorded_for("counting-own", "allocations", &[]);
     assert!(prints(&["report", own.path()]).contains("\nallocations "));
     let (done, _, told) = cprof(&["explore", own.path()]);

@@ -216,7 +216,7 @@ pub fn evaluate_into(
         work.take_out_natives(natives, &not_told)?;
     }
     watched.check(measures, &work.out)?;
-    let notes = notes(profile, estimator, &mixed, (!callers_known).then_some(&not_told))?;
+    let notes = notes(profile, estimator, &mixed, (!callers_known).then_some(&not_told));
     Ok(Evaluation { nodes: work.out, notes })
 }
 

@@ -7,6 +7,9 @@ use crate::natives::NotTold;
 use crate::target::{CycleEstimator, InvokeKind, TargetError};
 use cprof_instrument::classfile::opcode::op;
 
+/// Words of a large method.
+const LARGE: u32 = 1 << 14;
+
 /// What is not known of so many methods that [`Profile::left_blocks`] answers, where only what has completed counts.
 pub fn whole_blocks(methods: usize) -> Option<String> {
     let methods = Some(methods as u64).filter(|&methods| methods > 0).map(|n| counted(n, "method was", "methods were"))?;
@@ -14,12 +17,7 @@ pub fn whole_blocks(methods: usize) -> Option<String> {
 }
 
 /// Of an evaluation; `unknown`: callers are not always known, and neither are the calls of these native methods.
-pub(super) fn notes(
-    profile: &Profile,
-    estimator: &dyn CycleEstimator,
-    mixed: &Doubt,
-    unknown: Option<&NotTold>,
-) -> Result<Vec<String>, TargetError> {
+pub(super) fn notes(profile: &Profile, estimator: &dyn CycleEstimator, mixed: &Doubt, unknown: Option<&NotTold>) -> Vec<String> {
     let mut notes = Vec::new();
     if mixed.cycles > 0 {
         notes.push(format!(
@@ -30,9 +28,9 @@ pub(super) fn notes(
     }
     let whole = if estimator.only_completed() { whole_blocks(profile.left_blocks(|_| true).len()) } else { None };
     notes.extend(whole.map(|note| format!("in this recording, {note}")));
-    let Some(not_told) = unknown else { return Ok(notes) };
-    if !calls_cost(estimator)? {
-        return Ok(notes);
+    let Some(not_told) = unknown else { return notes };
+    if !calls_cost(estimator) {
+        return notes;
     }
     let loaded = if profile.run.folded {
         "that caller, or, where contexts were folded for want of room, the method that returned"
@@ -48,22 +46,14 @@ pub(super) fn notes(
                 .to_owned(),
         );
     }
-    Ok(notes)
+    notes
 }
 
-/// Whether any call or return costs something.
-fn calls_cost(estimator: &dyn CycleEstimator) -> Result<bool, TargetError> {
-    for miss in [None, Some(1)] {
-        for kind in InvokeKind::ALL {
-            if estimator.invoke(kind, miss)? > 0 {
-                return Ok(true);
-            }
-        }
-        for opcode in op::IRETURN..=op::RETURN {
-            if estimator.leave(opcode, miss)? > 0 {
-                return Ok(true);
-            }
-        }
-    }
-    Ok(false)
+/// Whether any call or return costs something, as far as hits and misses of small and large methods tell.
+fn calls_cost(estimator: &dyn CycleEstimator) -> bool {
+    let costs = |cost: Result<u64, TargetError>| cost.map_or(true, |cost| cost > 0);
+    [None, Some(1), Some(LARGE)].into_iter().any(|miss| {
+        InvokeKind::ALL.into_iter().any(|kind| costs(estimator.invoke(kind, miss)))
+            || (op::IRETURN..=op::RETURN).any(|opcode| costs(estimator.leave(opcode, miss)))
+    })
 }

@@ -189,7 +189,7 @@ impl Model {
 
     /// That a model which counts something else than cycles has no method cache.
     fn check_counts_alone(&self, place: &Place) -> Result<(), TargetError> {
-        if self.is_processor() || self.cache == CacheSpec::IDEAL {
+        if self.counts_cycles() || self.cache == CacheSpec::IDEAL {
             return Ok(());
         }
         let (unit, cache) = (&self.unit, self.cache);
@@ -198,7 +198,7 @@ impl Model {
     }
 
     /// Whether its numbers are cycles.
-    pub fn is_processor(&self) -> bool {
+    pub fn counts_cycles(&self) -> bool {
         self.unit == CYCLES
     }
 

@@ -258,7 +258,7 @@ const TOP: [&str; 15] = [
 const LONGEST: usize = 1000;
 
 /// Metrics that there are without any model: nothing else may be called so.
-pub const TAKEN: [&str; 5] = ["calls", "exceptional_exits", "bytecodes", "entry_misses", "return_misses"];
+pub const METRICS_WITHOUT_MODEL: [&str; 5] = ["calls", "exceptional_exits", "bytecodes", "entry_misses", "return_misses"];
 
 /// Other columns of exports, and words of budgets.
 const COLUMNS: [&str; 12] =
@@ -325,7 +325,7 @@ pub fn read(file: &str, text: &str) -> Result<Source, TargetError> {
 /// Metrics are called so, in reports and in budgets.
 fn read_unit(reader: &Reader, item: &Item) -> Result<String, TargetError> {
     let unit = reader.text("unit", item)?;
-    if TAKEN.contains(&unit.as_str()) {
+    if METRICS_WITHOUT_MODEL.contains(&unit.as_str()) {
         return reader
             .error(item.span(), format!("{unit} are counted without a model; call what this one counts something else"));
     }
@@ -336,8 +336,8 @@ fn read_unit(reader: &Reader, item: &Item) -> Result<String, TargetError> {
         );
     }
     if !is_word(&unit) || unit.len() > LONGEST_UNIT {
-        return reader
-            .error(item.span(), "unit must be one word, as \"allocations\": a letter, then letters, digits and _, 40 at most");
+        let wanted = "unit must be one word, as \"allocations\": a letter, then letters, digits and _";
+        return reader.error(item.span(), format!("{wanted}, {LONGEST_UNIT} at most"));
     }
     Ok(unit)
 }

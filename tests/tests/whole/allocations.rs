@@ -10,7 +10,8 @@ use std::fs;
 use std::process::Command;
 
 /// Programs that do the same in each run.
-const PROGRAMS: [&str; 6] = ["Makes", "Cores", "Finally", "Generated", "Rethrow", "Synchronized"];
+const PROGRAMS: [&str; 8] =
+    ["Makes", "Constructors", "Finally", "Generated", "ImplicitExceptions", "Records", "Rethrow", "Synchronized"];
 
 /// What `Makes.measured` makes of each.
 const N: u64 = 100;
@@ -63,6 +64,7 @@ fn allocations_are_those_of_the_trace() {
                 on.contexts.into_iter().map(|(path, cycles)| (path, cycles.own)).filter(|(_, own)| *own > 0).collect();
             assert_eq!(found, expected, "{main} on {}", bench.jdk.feature);
             let all: u64 = expected.values().sum();
+            assert!(all > 0, "{main} makes nothing");
             assert_eq!((on.sums.cycles, on.sums.exceptions, on.sums.misses), (all, 0, 0), "{main} on {}", bench.jdk.feature);
             assert_eq!(types(&recording, &root).values().sum::<u64>(), all, "{main} on {}", bench.jdk.feature);
             let lines = json("annotate", &recording.file, &[&["*"], &TARGET[..]].concat());

@@ -23,10 +23,11 @@ use std::sync::Mutex;
 const FOLDERS: [&str; 4] = ["examples", "targets", "tests", "scripts"];
 
 /// Pages that show how something is done, which must have something to run.
-const TASKS: [&str; 10] = [
+const TASKS: [&str; 11] = [
     "profile.md",
     "report.md",
     "servers.md",
+    "allocations.md",
     "annotate.md",
     "ci.md",
     "compare.md",
