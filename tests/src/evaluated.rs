@@ -22,10 +22,24 @@ impl Drop for Recording {
     }
 }
 
+/// Where a program's recording goes.
+fn recording(bench: &Bench, main: &str) -> Recording {
+    let name = format!("evaluated-{main}-{}-{}.cprof", bench.jdk.feature, build::unique());
+    Recording { file: build::directory().join(name) }
+}
+
+/// Runs a program under cprof, and records all of it.
+pub fn record_whole(bench: &Bench, main: &str) -> Recording {
+    let recording = recording(bench, main);
+    let mut java = bench.java(&[]);
+    java.arg(build::agent_option("quiet", &recording.file));
+    build::must(java.args(["-cp", &bench.built.class_path, main]));
+    recording
+}
+
 /// Runs a program under cprof. `options` are the agent's, besides `root` and `out`.
 pub fn record(bench: &Bench, class_path: &str, main: &str, root: &str, options: &str) -> Recording {
-    let name = format!("evaluated-{main}-{}-{}.cprof", bench.jdk.feature, build::unique());
-    let recording = Recording { file: build::directory().join(name) };
+    let recording = recording(bench, main);
     // Woven code that was compiled has larger frames, and Recursion goes as deep as the usual stack allows.
     let mut java = bench.java(&["-Xss16m"]);
     java.arg(build::agent_option(&format!("{options},root={root},quiet"), &recording.file)).args(["-cp", class_path, main]);

@@ -1,7 +1,7 @@
 //! Which model a budget's metric is of.
 
 use crate::args::{Check, Evaluating, setting};
-use crate::loaded::processor::{chosen_cache, model_has_changed, options_for, recorded_model, with};
+use crate::loaded::processor::{chosen_cache, has_no_cache, model_has_changed, options_for, recorded_model, with};
 use crate::loaded::view::View;
 use crate::metrics::{OnProcessor, evaluated};
 use crate::output;
@@ -46,13 +46,13 @@ fn model_in(metric: &str) -> Option<&str> {
     match metric.split_once('[') {
         Some((unit, _)) if METRICS_WITHOUT_MODEL.contains(&unit) => None,
         Some((_, model)) => model.strip_suffix(']').filter(|model| model.parse::<CacheSpec>().is_err()),
-        None => Library.shipped().iter().map(|model| model.name).find(|name| *name == metric && counts_itself(name)),
+        None => Some(metric).filter(|name| counts_itself(name)),
     }
 }
 
-/// Whether a model that comes with cprof is called like what it counts: a processor's cycles are not.
-fn counts_itself(shipped: &str) -> bool {
-    !Library.is_path(shipped) && Library.load(shipped).is_ok_and(|model| model.unit == shipped)
+/// Whether a name is that of a model that comes with cprof and of what it counts: a processor's cycles are not called like it.
+fn counts_itself(name: &str) -> bool {
+    !Library.is_path(name) && Library.load(name).is_ok_and(|model| model.unit == name)
 }
 
 /// That a metric is called by what its model counts; `processor` is what stands in it, or would, and `name` that without settings.
@@ -74,7 +74,7 @@ impl Named<'_> {
     /// What a name means; none for what is of no model.
     pub fn numbers(&self, metric: &str) -> Option<Result<OnProcessor>> {
         let run = &self.checked.run;
-        let is_recorded = || recorded_model(run).is_ok_and(|model| model.unit == metric);
+        let is_recorded = || may_be_of_model(metric) && recorded_model(run).is_ok_and(|model| model.unit == metric);
         match model_in(metric) {
             Some(model) => Some(self.named(metric, model)),
             None if !run.target.is_empty() && (metric == CYCLES || is_recorded()) => Some(self.recorded(metric)),
@@ -98,7 +98,7 @@ impl Named<'_> {
         let model = with(model, &how.set)?;
         let cache = cache.map(str::parse::<CacheSpec>).transpose()?;
         if cache.is_some() && !model.counts_cycles() {
-            bail!("{} counts {}, which no method cache changes; leave the cache out", model.name(), model.unit);
+            bail!(has_no_cache(&model, "the cache"));
         }
         self.evaluated(Some(name).filter(|_| !is_recorded), &model, cache, &how)
     }

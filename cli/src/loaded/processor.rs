@@ -108,14 +108,14 @@ pub fn options_for(how: &Evaluating, model: &Model, beside: bool) -> Evaluating 
     how
 }
 
-/// Refuses a method cache for a model that has none.
+/// Why a model that counts something else than cycles has no method cache, and what to leave out.
+pub fn has_no_cache(model: &Model, given: &str) -> String {
+    format!("{} counts {}, which no method cache changes; leave {given} out", model.name(), model.unit)
+}
+
+/// Refuses the option of a method cache for such a model.
 pub fn refuse_cache(model: &Model) -> Result<()> {
-    match model.counts_cycles() {
-        true => Ok(()),
-        false => {
-            bail!(Usage(format!("{} counts {}, which no method cache changes; leave --cache out", model.name(), model.unit)))
-        }
-    }
+    if model.counts_cycles() { Ok(()) } else { bail!(Usage(has_no_cache(model, "--cache"))) }
 }
 
 /// The cache of the model that is named so, for a recording: its own, if it was simulated in any scope; where none was, because

@@ -117,11 +117,7 @@ fn types_follow_from_n() {
 #[test]
 fn both_ways_of_counting_agree() {
     for bench in run::benches() {
-        let out = build::directory().join(format!("allocations-{}-{}.cprof", bench.jdk.feature, build::unique()));
-        let recording = Recording { file: out };
-        let mut java = bench.java(&[]);
-        java.arg(build::agent_option("quiet", &recording.file));
-        build::must(java.args(["-cp", &bench.built.class_path, "Lambdas"]));
+        let recording = evaluated::record_whole(&bench, "Lambdas");
         let by_type = column_sum(&cprof("histogram", &recording.file, &["--by", "type", "--format", "csv"]), "allocations");
         let report = json("report", &recording.file, &TARGET);
         assert_eq!((&report["totals"]["unit"], number(&report["totals"], "cycles")), (&"allocations".into(), by_type));

@@ -163,11 +163,7 @@ fn sums_are_those_of_the_report() {
 #[test]
 fn the_whole_of_a_run_has_the_sums_of_the_report() {
     for bench in run::benches() {
-        let out = build::directory().join(format!("annotate-{}-{}.cprof", bench.jdk.feature, build::unique()));
-        let recording = Recording { file: out };
-        let mut java = bench.java(&[]);
-        java.arg(build::agent_option("quiet", &recording.file));
-        build::must(java.args(["-cp", &bench.built.class_path, "Lambdas"]));
+        let recording = evaluated::record_whole(&bench, "Lambdas");
         let target = ["--target", "jop", "--cache", "ideal"];
         let report = reported(&cprof("report", &recording.file, &[&target[..], &["--format", "csv"]].concat()));
         let (rows, reasons) = sums(&json("annotate", &recording.file, &[&["*"], &target[..]].concat()));
