@@ -2,6 +2,7 @@
 
 use crate::method::{Annotation, Choice, Outcome, for_each_counted, shown};
 use cprof_instrument::classfile::ClassFile;
+use cprof_instrument::classfile::instructions::Instructions;
 use cprof_profile::code::{CodeError, LineTable};
 use cprof_profile::cycles::EvaluateError;
 use cprof_profile::model::Profile;
@@ -103,8 +104,23 @@ pub struct NotRun {
     pub name: String,
     /// Descriptor.
     pub descriptor: String,
+    /// The line of its first bytecode that has one.
+    pub first: Option<u16>,
     /// Its source lines.
     pub lines: BTreeSet<u16>,
+    /// Its conditional branches and switches.
+    pub branches: Vec<NotTaken>,
+}
+
+/// A branch that was not executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotTaken {
+    /// The bytecode.
+    pub bci: u32,
+    /// Its source line.
+    pub line: Option<u16>,
+    /// To how many bytecodes it leads: as many as it has outcomes once it was executed.
+    pub ways: usize,
 }
 
 /// The methods of a class (index in [`Profile::classes`]) with code, but for those that `ran`, by index in [`Profile::methods`].
@@ -117,13 +133,37 @@ pub fn not_run(profile: &Profile, class: u32, ran: &[bool]) -> Result<Vec<NotRun
     let of_class = profile.methods.iter().zip(ran).filter(|(m, ran)| m.class == class && **ran);
     let ran: BTreeSet<u16> = of_class.map(|(m, _)| m.index).collect();
     let parsed = ClassFile::parse(&of.bytes).map_err(fail)?;
-    let map = SourceMap::of(&parsed);
+    all_but(&parsed, &ran).map_err(fail)
+}
+
+/// The methods of a class file with code, but for those with these positions in it.
+///
+/// # Errors
+/// A method's code is damaged.
+pub fn all_but(class: &ClassFile<'_>, ran: &BTreeSet<u16>) -> Result<Vec<NotRun>, cprof_instrument::Error> {
+    let map = SourceMap::of(class);
     let mut out = Vec::new();
-    for method in parsed.methods.iter().filter(|m| !ran.contains(&m.index)) {
-        let Some(code) = parsed.code(method).map_err(fail)? else { continue };
-        let table = LineTable::read(&parsed, &code, &map);
-        let lines = (0..code.bytes.len() as u32).filter_map(|bci| table.line(bci)).collect();
-        out.push(NotRun { name: method.name_str().into_owned(), descriptor: method.descriptor_str().into_owned(), lines });
+    for method in class.methods.iter().filter(|m| !ran.contains(&m.index)) {
+        let Some(code) = class.code(method)? else { continue };
+        let table = LineTable::read(class, &code, &map);
+        let mut branches = Vec::new();
+        for instruction in Instructions::new(code.bytes, code.at) {
+            let instruction = instruction?;
+            let ways = match instruction.is_conditional() {
+                true => 2,
+                false => instruction.switch_targets().collect::<BTreeSet<i64>>().len(),
+            };
+            if ways > 0 {
+                branches.push(NotTaken { bci: instruction.bci, line: table.line(instruction.bci), ways });
+            }
+        }
+        out.push(NotRun {
+            name: method.name_str().into_owned(),
+            descriptor: method.descriptor_str().into_owned(),
+            first: table.first(),
+            lines: (0..code.bytes.len() as u32).filter_map(|bci| table.line(bci)).collect(),
+            branches,
+        });
     }
     Ok(out)
 }

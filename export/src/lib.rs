@@ -7,6 +7,7 @@ pub mod chrome;
 pub mod collapsed;
 pub mod csv;
 pub mod json;
+pub mod lcov;
 pub mod names;
 mod places;
 pub mod pprof;

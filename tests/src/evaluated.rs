@@ -30,10 +30,15 @@ fn recording(bench: &Bench, main: &str) -> Recording {
 
 /// Runs a program under cprof, and records all of it.
 pub fn record_whole(bench: &Bench, main: &str) -> Recording {
+    record_all_of(bench, &bench.built.class_path, main)
+}
+
+/// The same, of a program that is elsewhere.
+pub fn record_all_of(bench: &Bench, class_path: &str, main: &str) -> Recording {
     let recording = recording(bench, main);
     let mut java = bench.java(&[]);
     java.arg(build::agent_option("quiet", &recording.file));
-    build::must(java.args(["-cp", &bench.built.class_path, main]));
+    build::must(java.args(["-cp", class_path, main]));
     recording
 }
 

@@ -34,6 +34,7 @@ pub mod guests;
 pub mod http;
 pub mod javap;
 pub mod jdk;
+pub mod lcov;
 pub mod live;
 pub mod load;
 pub mod processor;

@@ -16,6 +16,7 @@ use std::path::PathBuf;
   cprof export app.cprof --format csv --methods --target jop -o app.csv
   cprof export app.cprof --format json --root com.acme.Main.run -o - | jq .metrics
   cprof export app.cprof --format parquet -o fleet                   tables in fleet/, beside those of other runs
+  cprof export app.cprof --format lcov --source src/main/java --classes target/classes -o app.info   then: genhtml -o coverage app.info
 
 docs/export.md says what is in each format, and which tools open it; docs/fleet.md describes the tables.
 
@@ -36,6 +37,12 @@ pub struct Export {
     /// In csv and json a row per method, not per context
     #[arg(long)]
     pub methods: bool,
+    /// In lcov only files found here, by their paths: a directory of sources; may be given several times [default: all, by package]
+    #[arg(long, value_name = "DIR|ZIP")]
+    pub source: Vec<PathBuf>,
+    /// In lcov the classes of the program, so that those which did not run count, too, and no others: a directory or a jar; may be given several times [default: all of which something ran]
+    #[arg(long, value_name = "DIR|JAR")]
+    pub classes: Vec<PathBuf>,
     /// Of what
     #[command(flatten)]
     pub part: Part,
@@ -63,4 +70,6 @@ pub enum Format {
     Json,
     /// Tables of many runs, for DuckDB, Spark, DataFusion, pandas, polars
     Parquet,
+    /// Which lines, methods and branches were executed, for genhtml, editors and code hosts
+    Lcov,
 }

@@ -1,9 +1,10 @@
 //! `cprof export`: profiles in the formats of other tools.
 
 mod by_line;
+mod lcov;
 
 use crate::args::{Export, ExportFormat as Format};
-use crate::compare::cautions_of_contexts;
+use crate::compare::{cautions, cautions_of_contexts};
 use crate::loaded::view::{Shape, View};
 use crate::metrics::{Notes, OnProcessor, TARGET_ADDS, columns, load};
 use crate::output::{self, Output};
@@ -22,11 +23,14 @@ use std::path::Path;
 fn refuse_contradictions(args: &Export) -> Result<()> {
     let wrong = |text: &str| Err(Usage(text.to_owned()).into());
     if args.lines && args.format != Format::Pprof {
-        return wrong("--lines is for pprof; callgrind has lines without it, and the other formats have none");
+        return wrong("--lines is for pprof; callgrind and lcov have lines without it, and the other formats have none");
+    }
+    if args.format != Format::Lcov && !(args.source.is_empty() && args.classes.is_empty()) {
+        return wrong("--source and --classes are for the format lcov; cprof annotate has a --source, too");
     }
     match args.format {
         Format::Csv | Format::Json => {}
-        _ if args.methods => return wrong("--methods is for the formats csv and json; the others have stacks"),
+        _ if args.methods => return wrong("--methods is for the formats csv and json; the others have stacks, or files"),
         Format::Parquet if args.metric.is_some() => {
             return wrong("--metric is for the other formats; in parquet every metric has its column or rows");
         }
@@ -34,6 +38,9 @@ fn refuse_contradictions(args: &Export) -> Result<()> {
             return wrong("parquet is a file per table, which standard output cannot be; name a directory with -o, as -o fleet");
         }
         Format::Parquet => return Ok(()),
+        Format::Lcov if args.metric.is_some() || args.on.are_given() => {
+            return wrong("lcov has how often lines were executed, and no other metrics; cprof annotate has what they cost");
+        }
         Format::Pprof => output::spares_terminal(&args.out, "pprof's format", "app.pb.gz")?,
         _ => {}
     }
@@ -48,6 +55,9 @@ pub fn export(args: &Export) -> Result<()> {
         view.tell_if_nothing();
         output::notes(&cautions_of_contexts(&view));
         return parquet::export(view, args.part.named().as_deref(), &args.out, &args.on);
+    }
+    if args.format == Format::Lcov {
+        return export_lcov(args);
     }
     let (view, processors, mut by_line) = match args.format {
         Format::Callgrind => {
@@ -99,9 +109,21 @@ pub fn export(args: &Export) -> Result<()> {
         (Format::Csv, true) => csv::write_methods(&source, &mut out),
         (Format::Json, false) => json::write_contexts(&source, &mut out),
         (Format::Json, true) => json::write_methods(&source, &mut out),
-        (Format::Parquet, _) => unreachable!("tables are written above"),
+        (Format::Parquet | Format::Lcov, _) => unreachable!("they are written above"),
     };
     written.with_context(|| output::cannot(&args.out))?;
+    out.finish()?;
+    Ok(())
+}
+
+/// What was executed, which is of no contexts.
+fn export_lcov(args: &Export) -> Result<()> {
+    let view = View::load(&args.part, None, Shape::Nodes)?;
+    view.tell_if_nothing();
+    output::notes(&cautions(&view));
+    let files = lcov::files(&view, args)?;
+    let mut out = Output::create(&args.out)?;
+    cprof_export::lcov::write(&files, &mut out).with_context(|| output::cannot(&args.out))?;
     out.finish()?;
     Ok(())
 }

@@ -230,3 +230,76 @@ fn a_damaged_class_leaves_what_was_counted() {
         assert!(output.status.success() && notes.contains("all own costs stand on methods' first lines: "), "{notes}");
     }
 }
+
+/// Counts of the demo's methods, and of a class file that has not run.
+#[test]
+fn lcov_has_what_ran_and_what_did_not() {
+    let profile = Profile::new();
+    on_lines(&profile, "it.cprof", "A.java", [7, 8]);
+    let ran =
+        "TN:\nSF:a/A.java\nFN:7,a.A.m\nFNDA:3,a.A.m\nFNF:1\nFNH:1\nBRF:0\nBRH:0\nDA:7,3\nDA:8,3\nLF:2\nLH:2\nend_of_record\n";
+    assert_eq!(profile.export(&["--format", "lcov"]), ran);
+
+    let classes = profile.path("classes");
+    std::fs::create_dir(&classes).unwrap();
+    let class = |name: &str, source: &str, first: u16| {
+        let mut class = ClassWriter::new(name, "java/lang/Object");
+        class.source_file(source);
+        let branch = [op::ICONST_0, op::IFEQ, 0, 4, op::NOP, op::RETURN];
+        class.method_with_lines("m", "()V", 9, &branch, &[(0, first), (4, first + 1)]);
+        class.method_with_lines("m", "(I)V", 9, &[op::RETURN], &[(0, first + 2)]);
+        std::fs::write(classes.join(format!("{}.class", name.replace('/', "-"))), class.finish()).unwrap();
+    };
+    class("b/B", "B.java", 3);
+    std::fs::write(classes.join("no.class"), "no class").unwrap();
+    let arguments = ["--format", "lcov", "--classes", classes.to_str().unwrap(), "-o", "-"];
+    let output = profile.run(&arguments);
+    let (text, notes) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    let not_run = "TN:\nSF:b/B.java\nFN:3,b.B.m()V\nFN:5,b.B.m(I)V\nFNDA:0,b.B.m()V\nFNDA:0,b.B.m(I)V\nFNF:2\nFNH:0\n\
+                   BRDA:3,0,0,-\nBRDA:3,0,1,-\nBRF:2\nBRH:0\nDA:3,0\nDA:4,0\nDA:5,0\nLF:3\nLH:0\nend_of_record\n";
+    assert_eq!(text, not_run);
+    assert!(notes.contains("no class of --classes ran in ") && notes.contains("no.class ("), "{notes}");
+    // What runs is the profile's, whatever the class file says.
+    class("a/A", "A.java", 70);
+    let output = profile.run(&arguments);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{ran}{not_run}"));
+
+    let sources = profile.path("src");
+    std::fs::create_dir_all(sources.join("a")).unwrap();
+    let file = sources.join("a/A.java");
+    std::fs::write(&file, "package a;").unwrap();
+    let of_sources = [&arguments[..], &["--source", sources.to_str().unwrap()]].concat();
+    let output = profile.run(&of_sources);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), ran.replace("a/A.java", file.to_str().unwrap()));
+    let notes = String::from_utf8(output.stderr).unwrap();
+    assert!(notes.contains("1 source file was not found below --source, and left out: b/B.java\n"), "{notes}");
+}
+
+#[test]
+fn lcov_refuses_what_it_has_no_room_for() {
+    let profile = Profile::new();
+    let nowhere = profile.path("nowhere");
+    let nowhere = nowhere.to_str().unwrap();
+    for (options, code, says) in [
+        (&["--format", "lcov", "--metric", "calls"][..], 2, "lcov has how often lines were executed, and no other metrics"),
+        (&["--format", "lcov", "--target", "jop"], 2, "lcov has how often"),
+        (&["--format", "lcov", "--methods"], 2, "--methods is for the formats csv and json"),
+        (&["--format", "lcov", "--lines"], 2, "--lines is for pprof"),
+        (&["--format", "csv", "--classes", nowhere], 2, "--source and --classes are for the format lcov"),
+        (&["--format", "pprof", "--source", nowhere], 2, "--source and --classes are for the format lcov"),
+        (&["--format", "lcov", "--classes", nowhere], 1, "cannot read class files in "),
+        (&["--format", "lcov", "--source", nowhere], 1, "cannot read sources in "),
+    ] {
+        let output = profile.run(&[options, &["-o", profile.path("out").to_str().unwrap()]].concat());
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(code) && message.contains(says), "{options:?}: {message}");
+        assert!(!profile.path("out").exists(), "{options:?}");
+    }
+    let empty = profile.path("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let message = profile.fails(&["--format", "lcov", "--source", empty.to_str().unwrap(), "-o", "x"]);
+    assert!(
+        message.contains("nothing that ran is of a source file that was asked for; --source is the directory above"),
+        "{message}"
+    );
+}

@@ -10,12 +10,22 @@ pub struct ClassWriter {
     superclass: u16,
     methods: Vec<u8>,
     method_count: u16,
+    /// How many, and what they are.
+    attributes: (u16, Vec<u8>),
 }
 
 impl ClassWriter {
     /// A class by internal name; an empty superclass is none.
     pub fn new(name: &str, superclass: &str) -> ClassWriter {
-        let mut class = ClassWriter { pool: vec![], entries: 0, this: 0, superclass: 0, methods: vec![], method_count: 0 };
+        let mut class = ClassWriter {
+            pool: vec![],
+            entries: 0,
+            this: 0,
+            superclass: 0,
+            methods: vec![],
+            method_count: 0,
+            attributes: (0, vec![]),
+        };
         class.this = class.class(name);
         class.superclass = if superclass.is_empty() { 0 } else { class.class(superclass) };
         class
@@ -42,6 +52,15 @@ impl ClassWriter {
     fn class(&mut self, name: &str) -> u16 {
         let [a, b] = self.utf8(name).to_be_bytes();
         self.entry(&[7, a, b])
+    }
+
+    /// Gives it a SourceFile attribute.
+    pub fn source_file(&mut self, name: &str) {
+        let (attribute, [a, b]) = (self.utf8("SourceFile"), self.utf8(name).to_be_bytes());
+        let (number, attributes) = &mut self.attributes;
+        *number += 1;
+        attributes.extend(attribute.to_be_bytes());
+        attributes.extend([0, 0, 0, 2, a, b]);
     }
 
     /// The index of a Methodref, as an operand.
@@ -104,7 +123,9 @@ impl ClassWriter {
             out.extend(value.to_be_bytes());
         }
         out.extend(self.methods);
-        out.extend([0, 0]);
+        let (number, attributes) = self.attributes;
+        out.extend(number.to_be_bytes());
+        out.extend(attributes);
         out
     }
 }

@@ -28,6 +28,7 @@ mod full;
 mod javap;
 mod junit;
 mod large;
+mod lcov;
 mod limits;
 mod live;
 mod loaders;

@@ -5,6 +5,7 @@
 
 mod callgrind;
 mod collapsed;
+mod lcov;
 mod pprof;
 mod tables;
 mod viewers;
