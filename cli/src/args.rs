@@ -8,7 +8,7 @@ mod merge;
 mod views;
 
 pub use code::{Annotate, AnnotateFormat, Histogram, HistogramBy};
-pub use compare::{By, Check, CheckFormat, Diff, Overlap, Two};
+pub use compare::{By, Check, CheckFormat, Diff, DiffFormat, Overlap, Two};
 pub use export::{Export, Format as ExportFormat};
 pub use live::{Attach, Clean, Detach, List, Recover, Snapshot, Top};
 pub use merge::Merge;

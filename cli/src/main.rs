@@ -15,6 +15,7 @@ mod histogram;
 mod launch;
 mod live;
 mod loaded;
+mod markdown;
 mod merge;
 mod metrics;
 mod output;

@@ -1,5 +1,6 @@
 //! Columns of text, and fields of CSV.
 
+use crate::markdown;
 use crate::style::{Style, printable_or_marked};
 use std::io::{self, Write};
 
@@ -40,6 +41,16 @@ impl<'h> Table<'h> {
             writeln!(out, "{}", line(&row.iter().map(String::as_str).collect::<Vec<_>>()))?;
         }
         Ok(())
+    }
+
+    /// Prints it as Markdown, the last column as code.
+    pub fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
+        let cell = |(at, text): (usize, &String)| match at + 1 == self.heads.len() {
+            true => markdown::code(text),
+            false => markdown::prose(text),
+        };
+        let rows: Vec<Vec<String>> = self.rows.iter().map(|row| row.iter().enumerate().map(cell).collect()).collect();
+        markdown::table(out, &self.heads, 0, &rows)
     }
 }
 

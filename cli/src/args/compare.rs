@@ -35,6 +35,7 @@ impl Two {
   cprof diff before.cprof after.cprof --metric calls --top 0       all methods, by calls
   cprof diff before.cprof after.cprof --root com.acme.Codec.encode
   cprof diff before.cprof after.cprof --target jop --metric cycles
+  cprof diff main.cprof app.cprof --format markdown >> $GITHUB_STEP_SUMMARY
   cprof diff first.cprof second.cprof --format csv                 what happened between two snapshots of one run
 
 Methods are the same when their names are; lambdas, anonymous classes and proxies, whose names are numbered, when their code is
@@ -55,11 +56,24 @@ pub struct Diff {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub top: Option<usize>,
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    pub format: DiffFormat,
     /// On which processors
     #[command(flatten)]
     pub on: Processors,
+}
+
+/// Formats of `cprof diff`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DiffFormat {
+    /// For people
+    Text,
+    /// For people who read it in a review, or in the summary of a job
+    Markdown,
+    /// RFC 4180, with a header line
+    Csv,
+    /// One object
+    Json,
 }
 
 /// What a row of a comparison is.
@@ -104,6 +118,7 @@ pub struct Overlap {
   cprof check app.cprof --budget budget.toml --baseline main.cprof        limits such as bytecodes +2%
   cprof check app.cprof --budget budget.toml --format junit -o check.xml
   cprof check app.cprof --budget budget.toml --format github              annotations in GitHub Actions
+  cprof check app.cprof --budget budget.toml --format markdown            a table, for a job's summary
 
 A budget file has, for each method or pattern, what must hold (docs/ci.md):
   [[budget]]
@@ -143,6 +158,8 @@ pub enum CheckFormat {
     Junit,
     /// Workflow commands that GitHub Actions turns into annotations
     Github,
+    /// For people who read it in a review, or in the summary of a job
+    Markdown,
     /// One object
     Json,
 }

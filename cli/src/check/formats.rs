@@ -12,15 +12,7 @@ const CALLERS: usize = 4;
 
 /// A line per limit that does not hold, and one at the end.
 pub fn text(report: &Report<'_>, out: &mut dyn Write, style: Style) -> io::Result<()> {
-    let (mut held, mut exceeded, mut wrong, mut skipped) = (0u64, 0u64, 0u64, 0u64);
     for verdict in &report.verdicts {
-        let count = match verdict.outcome {
-            Outcome::Held { .. } => &mut held,
-            Outcome::Exceeded { .. } => &mut exceeded,
-            Outcome::Wrong(_) => &mut wrong,
-            Outcome::Skipped(_) => &mut skipped,
-        };
-        *count += 1;
         if !matches!(verdict.outcome, Outcome::Held { .. }) {
             let place = format!("{}:{}", report.budget_file, verdict.at.line);
             let line = format!("{place}: {}: {}", verdict.budget.method, message(verdict, true));
@@ -30,6 +22,21 @@ pub fn text(report: &Report<'_>, out: &mut dyn Write, style: Style) -> io::Resul
     for note in &report.notes {
         writeln!(out, "{}", style.warning(&format!("note: {note}")))?;
     }
+    writeln!(out, "{}", style.bold(&format!("{}: {}", report.profile, sums(report))))
+}
+
+/// `of 5 limits 4 held, 1 exceeded`
+pub fn sums(report: &Report<'_>) -> String {
+    let (mut held, mut exceeded, mut wrong, mut skipped) = (0u64, 0u64, 0u64, 0u64);
+    for verdict in &report.verdicts {
+        let count = match verdict.outcome {
+            Outcome::Held { .. } => &mut held,
+            Outcome::Exceeded { .. } => &mut exceeded,
+            Outcome::Wrong(_) => &mut wrong,
+            Outcome::Skipped(_) => &mut skipped,
+        };
+        *count += 1;
+    }
     let mut parts = vec![format!("{} held", thousands(held))];
     for (number, what) in [(exceeded, "exceeded"), (wrong, "could not be checked"), (skipped, "skipped")] {
         if number > 0 {
@@ -37,7 +44,7 @@ pub fn text(report: &Report<'_>, out: &mut dyn Write, style: Style) -> io::Resul
         }
     }
     let limits = counted(report.verdicts.len() as u64, "limit", "limits");
-    writeln!(out, "{}", style.bold(&format!("{}: of {limits} {}", report.profile, parts.join(", "))))
+    format!("of {limits} {}", parts.join(", "))
 }
 
 /// What became of a limit, in words.
@@ -65,7 +72,7 @@ pub fn message(verdict: &Verdict<'_>, with_contexts: bool) -> String {
 }
 
 /// A bound to the last digit: 1,500.25. A limit below nothing is one that no number keeps.
-fn decimal(bound: Bound) -> String {
+pub fn decimal(bound: Bound) -> String {
     let (whole, millionths) = bound.parts();
     let whole = u64::try_from(whole).map_or_else(|_| whole.to_string(), thousands);
     let sign = if bound.is_negative() { "-" } else { "" };

@@ -2,6 +2,7 @@
 
 mod formats;
 mod junit;
+mod markdown;
 mod named;
 
 use crate::args::{Check, CheckFormat, Part};
@@ -117,6 +118,7 @@ fn checked(args: &Check, budgets: &[Budget]) -> Result<u8> {
         CheckFormat::Text => formats::text(&report, &mut out, style),
         CheckFormat::Junit => junit::write(&report, &mut out),
         CheckFormat::Github => formats::github(&report, &mut out),
+        CheckFormat::Markdown => markdown::write(&report, &mut out),
         CheckFormat::Json => formats::json(&report, &mut out),
     };
     // Whoever reads has seen enough; what holds holds all the same.

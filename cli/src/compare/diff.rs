@@ -1,8 +1,9 @@
 //! `cprof diff`.
 
+use super::page::{Layout, Page};
 use super::rows::{Line, header};
 use super::{Loaded, notes, signed};
-use crate::args::{By, Diff, Format};
+use crate::args::{By, Diff, DiffFormat};
 use crate::output;
 use crate::style::{Style, printable};
 use crate::table::Table;
@@ -37,12 +38,13 @@ pub fn diff(args: &Diff) -> Result<()> {
     let style = Style::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());
     match args.format {
-        Format::Text => report.text(args.top, &mut out, style)?,
-        Format::Csv => report.csv(args.top, &mut out)?,
-        Format::Json => report.json(args.top, &mut out)?,
+        DiffFormat::Text => report.show(args.top, Page::new(Layout::Text(style), &mut out))?,
+        DiffFormat::Markdown => report.show(args.top, Page::new(Layout::Markdown, &mut out))?,
+        DiffFormat::Csv => report.csv(args.top, &mut out)?,
+        DiffFormat::Json => report.json(args.top, &mut out)?,
     }
     out.flush()?;
-    if args.format == Format::Csv {
+    if args.format == DiffFormat::Csv {
         output::notes(&report.notes);
     }
     Ok(())
@@ -76,43 +78,45 @@ impl<'a> Report<'a> {
         Ok(Report { loaded, comparison, metric, by: args.by, rows, contexts, methods, notes })
     }
 
-    fn text(&self, top: Option<usize>, out: &mut dyn Write, style: Style) -> Result<()> {
+    /// For people.
+    fn show(&self, top: Option<usize>, mut page: Page<'_>) -> Result<()> {
         let [before, after] = &self.loaded.views;
-        writeln!(out, "{}\n", style.bold(&format!("{} → {}", before.file, after.file)))?;
+        page.title(&before.file, &after.file)?;
+        page.gap()?;
         let mut totals = Table::new(&["before", "after", "change", "", "metric"]);
         for Pair { before, after } in self.comparison.metrics() {
             let (old, new) = (before.sum(), after.sum());
             let change = signed(i128::from(new) - i128::from(old));
             totals.row(vec![thousands(old), thousands(new), change, relative(old, new), before.name.clone()]);
         }
-        totals.print(out, style)?;
-        writeln!(out)?;
+        page.table(&totals)?;
+        page.gap()?;
         for (name, fates) in [("methods", self.methods), ("contexts", self.contexts)] {
             let [new, gone, changed, same] = [fates.new, fates.gone, fates.changed, fates.same].map(|n| thousands(n as u64));
-            writeln!(out, "{name:8}  {new} new, {gone} gone, {changed} changed, {same} the same")?;
+            page.fact(name, &format!("{new} new, {gone} gone, {changed} changed, {same} the same"))?;
         }
-        writeln!(out)?;
+        page.gap()?;
         if self.rows.is_empty() {
             let metrics: Vec<&str> = self.comparison.metrics().iter().map(|m| m.before.name.as_str()).collect();
             let metrics = metrics.join(", ");
             let metrics = printable(&metrics);
             match self.contexts.new + self.contexts.gone + self.contexts.changed {
-                0 => writeln!(out, "no difference in {metrics}")?,
-                _ => writeln!(out, "no method differs in {metrics}; the contexts that do: --by context")?,
+                0 => page.line(&format!("no difference in {metrics}"))?,
+                _ => page.line(&format!("no method differs in {metrics}; the contexts that do: --by context"))?,
             }
         } else {
-            self.table(top.unwrap_or(25), out, style)?;
+            self.table(top.unwrap_or(25), &mut page)?;
         }
         if !self.notes.is_empty() {
-            writeln!(out)?;
+            page.gap()?;
         }
         for note in &self.notes {
-            writeln!(out, "{}", style.warning(&format!("note: {note}")))?;
+            page.note(note)?;
         }
         Ok(())
     }
 
-    fn table(&self, top: usize, out: &mut dyn Write, style: Style) -> Result<()> {
+    fn table(&self, top: usize, page: &mut Page<'_>) -> Result<()> {
         let name = &self.metric.before.name;
         let moved = self.rows.partition_point(|row| row.change() != 0);
         let shown = if top == 0 { moved } else { top.min(moved) };
@@ -129,17 +133,17 @@ impl<'a> Report<'a> {
             table.row([&numbers[..], &[signed(row.total_change()), self.label(row, &callers)]].concat());
         }
         if shown > 0 {
-            writeln!(out, "{}", style.dim(&format!("by {name}, without callees")))?;
-            table.print(out, style)?;
+            page.about(&format!("by {name}, without callees"))?;
+            page.table(&table)?;
         }
         if shown < moved {
             let rest = self.rows[shown..moved].iter().map(Row::change).sum();
             let more = format!("{} more with {}; --top 0 shows all", thousands((moved - shown) as u64), signed(rest));
-            writeln!(out, "{}", style.dim(&more))?;
+            page.about(&more)?;
         }
         if moved < self.rows.len() {
             let others = thousands((self.rows.len() - moved) as u64);
-            writeln!(out, "{}", style.dim(&format!("{others} differ in other numbers than {name}; --metric chooses")))?;
+            page.about(&format!("{others} differ in other numbers than {name}; --metric chooses"))?;
         }
         Ok(())
     }

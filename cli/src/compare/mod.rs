@@ -3,6 +3,7 @@
 mod diff;
 mod notes;
 mod overlap;
+mod page;
 mod rows;
 
 pub use diff::diff;

@@ -213,7 +213,17 @@ fn hostile_names() {
     assert_eq!(json["methods"]["new"], 3);
     assert!(good(&["diff", "--format", "csv", "--by", "context"], &[&b, &a]).contains("\"work ,\"\"<&>\n"));
     let budget = folder.write("b.toml", "[[budget]]\nmethod = \"demo.Main.*\"\nlimits = [\"own bytecodes < 3\"]");
-    for format in ["text", "github", "junit", "json"] {
+    for by in ["method", "context"] {
+        let review = good(&["diff", "--format", "markdown", "--by", by], &[&a, &b]);
+        let is_laid_out = |line: &str| {
+            line.is_empty()
+                || line.starts_with(['*', '|', '-', '>'])
+                || ["by bytecodes,", "4 differ in other"].iter().any(|text| line.starts_with(text))
+        };
+        let broken = review.lines().find(|line| !is_laid_out(line));
+        assert!(broken.is_none() && !review.contains('\u{1b}'), "{broken:?}");
+    }
+    for format in ["text", "github", "junit", "json", "markdown"] {
         let (code, out, error) = cprof(&["check", "--budget", budget.to_str().unwrap(), "--format", format], &[&b]);
         assert_eq!((code, error.as_str()), (1, ""), "{format}");
         assert!(!out.contains('\u{1b}'), "{format}");
@@ -221,6 +231,8 @@ fn hostile_names() {
             "github" => assert_eq!(out.lines().count(), 1),
             "text" => assert_eq!(out.lines().count(), 2),
             "json" => drop(serde_json::from_str::<Value>(&out).unwrap()),
+            // A table of one row, its limit, and three contexts of it.
+            "markdown" => assert_eq!(out.lines().filter(|line| !line.is_empty()).count(), 8, "{out}"),
             _ => assert!(out.contains("&quot;&lt;&amp;&gt;"), "{out}"),
         }
     }
@@ -624,4 +636,51 @@ fn a_comparison_is_by_the_same_metric_as_reports() {
     };
     assert_eq!(metric(&[]), "bytecodes");
     assert_eq!(metric(&["--target", "jop", "--cache", "ideal", "--cache", "none"]), "cycles[jop,ideal]");
+}
+
+#[test]
+fn a_review_has_tables() {
+    let folder = Folder::new();
+    let (a, b) = (folder.profile("a.cprof", &demo()), folder.profile("b.cprof", &twice()));
+    let text = good(&["diff", "--format", "markdown", "--top", "1"], &[&a, &b]);
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
+    assert_eq!(
+        rows,
+        [
+            "| before | after | change |  | metric |",
+            "| 11 | 22 | +11 | +100.00% | `calls` |",
+            "| 1 | 2 | +1 | +100.00% | `exceptional_exits` |",
+            "| 39 | 78 | +39 | +100.00% | `bytecodes` |",
+            "| change |  | before | after | with callees | method |",
+            "| +32 | +100.00% | 32 | 64 | +32 | `demo.Main.work(int)` |",
+        ]
+    );
+    for line in ["- methods: 0 new, 0 gone, 4 changed, 0 the same", "2 more with +7; --top 0 shows all"] {
+        assert!(text.contains(&format!("\n{line}\n")), "{text}");
+    }
+    // A table begins behind an empty line, or it is none.
+    let lines: Vec<&str> = text.lines().collect();
+    let begins = |at: &usize| lines[*at].starts_with('|') && !lines[at - 1].starts_with('|');
+    let tables: Vec<&str> = (1..lines.len()).filter(begins).map(|at| lines[at - 1]).collect();
+    assert_eq!(tables, ["", ""], "{text}");
+
+    let (code, text, _) =
+        check("'bytecodes <= 64', 'calls == 7', 'misses < 1', 'bytecodes == baseline'", &["--format", "markdown"]);
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
+    assert_eq!(
+        (code, rows),
+        (
+            2,
+            vec![
+                "|  | limit | baseline | counted | must be | method |",
+                "| held | `bytecodes <= 64` | 32 | 64 | \\<= 64 | `demo.Main.work` |",
+                "| **exceeded** | `calls == 7` | 4 | 8 | == 7 | `demo.Main.work` |",
+                "| **not checked** | `misses < 1` |  |  |  | `demo.Main.work` |",
+                "| **exceeded** | `bytecodes == baseline` | 32 | 64 | == 32 | `demo.Main.work` |",
+            ]
+        ),
+        "{text}"
+    );
+    assert!(text.contains("b.cprof`: of 4 limits 1 held, 2 exceeded, 1 could not be checked**\n"), "{text}");
+    assert!(text.contains(":3`: `demo.Main.work`: 8 own calls, must be == 7; baseline 4\n  - `+"), "{text}");
 }
