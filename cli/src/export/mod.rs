@@ -141,8 +141,12 @@ fn tell_if_large(bytes: u64) {
     }
 }
 
-/// The metrics to write: the one named; or all, or bytecodes where there is room for one.
+/// The metrics to write, in their order: the one named; or all, or bytecodes where there is room for one.
 fn choose(mut all: Vec<Metric>, args: &Export) -> Result<Vec<Metric>> {
+    if args.format == Format::Callgrind {
+        // What callgrind_annotate sorts by, and KCachegrind shows, unless told otherwise: the first.
+        all.sort_by_key(|metric| metric.name != "bytecodes");
+    }
     let one = matches!(args.format, Format::Collapsed | Format::Chrome).then_some("bytecodes");
     let Some(name) = args.metric.as_deref().or(one) else { return Ok(all) };
     let found = find(all.iter(), name, TARGET_ADDS).map_err(|e| anyhow!("{}: {e}", args.part.file.display()));

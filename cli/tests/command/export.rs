@@ -138,6 +138,8 @@ fn every_format_is_written_to_a_file() {
         assert!(out.metadata().unwrap().len() > 100, "{format}");
     }
     assert_eq!(std::fs::read(profile.path("pprof")).unwrap()[..2], [0x1f, 0x8b]);
+    let callgrind = std::fs::read_to_string(profile.path("callgrind")).unwrap();
+    assert!(callgrind.contains("\nevents: bytecodes calls exceptional_exits\n"), "{callgrind}");
 }
 
 #[test]
