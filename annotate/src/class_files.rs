@@ -1,83 +1,72 @@
 //! The class files of a program, in directories and jars.
 
+use crate::places::{Place, PlaceError, Things};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use thiserror::Error;
-use zip::ZipArchive;
-use zip::result::ZipError;
+
+const CLASS_FILES: Things = Things { name: "class files", archive: "a jar" };
 
 /// No compiler writes such a class file.
 const MAX_SIZE: u64 = 64 << 20;
 
-/// A place that cannot be read.
-#[derive(Debug, Error)]
-pub enum ClassesError {
-    /// The file system says so.
-    #[error("cannot read class files in {}: {error}", path.display())]
-    Io {
-        /// The place, or the file in it.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-    /// It is no directory, and no archive.
-    #[error("cannot read class files in {}: {error}. Give a directory of class files, or a jar", path.display())]
-    Archive {
-        /// The place.
-        path: PathBuf,
-        /// Why.
-        error: ZipError,
-    },
-    /// It cannot be searched.
-    #[error("{} is a pipe or a device. Give a directory of class files, or a jar", path.display())]
-    Pipe {
-        /// The place.
-        path: PathBuf,
-    },
+/// Where a jar has code for newer versions of Java only (JAR file specification, "Multi-release JAR files").
+const VERSIONS: &str = "META-INF/versions";
+
+/// A class file.
+pub struct ClassFileAt<'a> {
+    /// Where it is: a path, or `archive!entry`.
+    pub name: &'a str,
+    /// The file itself, or the archive that it is in.
+    pub file: &'a Path,
+    /// It stands for another one, or none, where Java is newer than some version.
+    pub for_newer: bool,
+    /// What is in it, or why it cannot be read.
+    pub bytes: Result<&'a [u8], String>,
 }
 
-/// Hands the class files in a directory or a jar to `each`, in order of name, with where they are (`jar!entry`). Those of a jar for
-/// other versions of Java (`META-INF/versions`) are not: a program that has run with them has them in its profile.
+/// Hands the class files in a directory or a jar to `each`, in order of name.
 ///
 /// # Errors
-/// Something cannot be read.
-pub fn each(path: &Path, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), ClassesError> {
-    let io = |error| ClassesError::Io { path: path.to_owned(), error };
-    let metadata = fs::metadata(path).map_err(io)?;
-    if metadata.is_dir() {
-        return in_directory(path, each);
+/// The place cannot be searched.
+pub fn each(path: &Path, each: &mut dyn FnMut(ClassFileAt<'_>)) -> Result<(), PlaceError> {
+    match Place::open(path, CLASS_FILES)? {
+        Place::Directory(directory) => in_directory(&directory, &directory, each),
+        Place::Archive(file, mut archive) => {
+            let class_files = archive.file_names().flatten().filter(|name| name.ends_with(".class"));
+            let mut entries: Vec<String> = class_files.map(|name| name.into_owned()).collect();
+            entries.sort();
+            for entry in entries {
+                let bytes = archive.by_name(&entry).map_err(io::Error::other).and_then(read);
+                each(ClassFileAt {
+                    name: &format!("{}!{entry}", file.display()),
+                    file: &file,
+                    for_newer: Path::new(&entry).starts_with(VERSIONS),
+                    bytes: bytes.as_deref().map_err(|e| e.to_string()),
+                });
+            }
+            Ok(())
+        }
     }
-    // A pipe would be waited for, and cannot be read back and forth.
-    if !metadata.is_file() {
-        return Err(ClassesError::Pipe { path: path.to_owned() });
-    }
-    let damaged = |error| ClassesError::Archive { path: path.to_owned(), error };
-    let mut archive = ZipArchive::new(BufReader::new(File::open(path).map_err(io)?)).map_err(damaged)?;
-    let is_meant = |name: &str| name.ends_with(".class") && !name.starts_with("META-INF/versions/");
-    let mut names: Vec<String> =
-        archive.file_names().flatten().filter(|name| is_meant(name)).map(|name| name.into_owned()).collect();
-    names.sort();
-    for name in names {
-        let bytes = read(archive.by_name(&name).map_err(damaged)?).map_err(io)?;
-        each(&format!("{}!{name}", path.display()), &bytes);
-    }
-    Ok(())
 }
 
 /// Links to directories are not followed: they may lead back.
-fn in_directory(directory: &Path, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), ClassesError> {
-    let io = |path: &Path, error| ClassesError::Io { path: path.to_owned(), error };
-    let entries = fs::read_dir(directory).map_err(|e| io(directory, e))?;
-    let mut entries: Vec<fs::DirEntry> = entries.collect::<Result<_, _>>().map_err(|e| io(directory, e))?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        if entry.file_type().map_err(|e| io(&path, e))?.is_dir() {
-            in_directory(&path, each)?;
+fn in_directory(top: &Path, directory: &Path, each: &mut dyn FnMut(ClassFileAt<'_>)) -> Result<(), PlaceError> {
+    let fail = |e| CLASS_FILES.io(directory, e);
+    let entries = fs::read_dir(directory).map_err(fail)?.map(|entry| entry.map(|e| e.path()));
+    let mut paths: Vec<PathBuf> = entries.collect::<Result<_, _>>().map_err(fail)?;
+    paths.sort();
+    for path in paths {
+        if path.is_dir() && !path.is_symlink() {
+            in_directory(top, &path, each)?;
         } else if path.extension().is_some_and(|extension| extension == "class") && path.is_file() {
-            let bytes = File::open(&path).and_then(read).map_err(|e| io(&path, e))?;
-            each(&path.display().to_string(), &bytes);
+            let bytes = File::open(&path).and_then(read);
+            each(ClassFileAt {
+                name: &path.display().to_string(),
+                file: &path,
+                for_newer: path.strip_prefix(top).is_ok_and(|path| path.starts_with(VERSIONS)),
+                bytes: bytes.as_deref().map_err(|e| e.to_string()),
+            });
         }
     }
     Ok(())
@@ -85,8 +74,11 @@ fn in_directory(directory: &Path, each: &mut dyn FnMut(&str, &[u8])) -> Result<(
 
 fn read(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(MAX_SIZE).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    from.take(MAX_SIZE + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 {
+        0..=MAX_SIZE => Ok(bytes),
+        _ => Err(io::Error::other(format!("it is larger than {} MB", MAX_SIZE >> 20))),
+    }
 }
 
 #[cfg(test)]
@@ -98,36 +90,57 @@ mod tests {
     #[test]
     fn directories_and_jars() {
         let directory = std::env::temp_dir().join(format!("cprof-class-files-{}", std::process::id()));
+        let jar = directory.join("it.jar");
         fs::create_dir_all(directory.join("tree/b/c")).unwrap();
-        for (name, text) in [("tree/b/c/D.class", "d"), ("tree/A.class", "a"), ("tree/b/C.java", "no")] {
-            fs::write(directory.join(name), text).unwrap();
+        fs::create_dir_all(directory.join("tree/META-INF/versions/9")).unwrap();
+        for (name, text) in [("b/c/D.class", "d"), ("A.class", "a"), ("b/C.java", "no"), ("META-INF/versions/9/A.class", "a9")] {
+            fs::write(directory.join("tree").join(name), text).unwrap();
         }
         std::os::unix::fs::symlink(&directory, directory.join("tree/loop")).unwrap();
-        let jar = directory.join("it.jar");
         let mut zip = zip::ZipWriter::new(File::create(&jar).unwrap());
-        for (name, text) in
-            [("z/Z.class", "z"), ("BOOT-INF/classes/a/B.class", "b"), ("META-INF/versions/21/z/Z.class", "no"), ("x.txt", "")]
-        {
+        let entries = ["z/Z.class", "BOOT-INF/classes/a/B.class", "META-INF/versions/21/z/Z.class", "x.txt", "bad.class"];
+        for name in entries {
             zip.start_file(name, SimpleFileOptions::default()).unwrap();
-            zip.write_all(text.as_bytes()).unwrap();
+            zip.write_all(name.repeat(9).as_bytes()).unwrap();
         }
         zip.finish().unwrap();
+        // The end of what "bad.class" is compressed to.
+        let mut bytes = fs::read(&jar).unwrap();
+        let at = bytes.windows(9).position(|w| w == b"bad.class").unwrap() + 9;
+        bytes[at..at + 8].fill(0xff);
+        fs::write(&jar, bytes).unwrap();
+
         let found = |path: &Path| {
             let mut found = Vec::new();
-            each(path, &mut |name, bytes| {
-                let name = name.trim_start_matches(directory.to_str().unwrap()).to_owned();
-                found.push((name, String::from_utf8(bytes.to_vec()).unwrap()));
+            each(path, &mut |class| {
+                let name = class.name.strip_prefix(directory.to_str().unwrap()).unwrap().to_owned();
+                assert_eq!(class.file, if path == jar { jar.clone() } else { directory.join(&name[1..]) });
+                found.push((name, class.for_newer, class.bytes.is_ok()));
             })
             .unwrap();
             found
         };
-        let of =
-            |list: &[(&str, &str)]| list.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect::<Vec<_>>();
-        assert_eq!(found(&directory.join("tree")), of(&[("/tree/A.class", "a"), ("/tree/b/c/D.class", "d")]));
-        assert_eq!(found(&jar), of(&[("/it.jar!BOOT-INF/classes/a/B.class", "b"), ("/it.jar!z/Z.class", "z")]));
-        let fails = |path: &Path| each(path, &mut |_, _| {}).unwrap_err().to_string();
+        let of = |list: &[(&str, bool, bool)]| list.iter().map(|(name, b, c)| ((*name).to_owned(), *b, *c)).collect::<Vec<_>>();
+        assert_eq!(
+            found(&directory.join("tree")),
+            of(&[
+                ("/tree/A.class", false, true),
+                ("/tree/META-INF/versions/9/A.class", true, true),
+                ("/tree/b/c/D.class", false, true)
+            ])
+        );
+        assert_eq!(
+            found(&jar),
+            of(&[
+                ("/it.jar!BOOT-INF/classes/a/B.class", false, true),
+                ("/it.jar!META-INF/versions/21/z/Z.class", true, true),
+                ("/it.jar!bad.class", false, false),
+                ("/it.jar!z/Z.class", false, true),
+            ])
+        );
+        let fails = |path: &Path| each(path, &mut |_| {}).unwrap_err().to_string();
         assert!(fails(&directory.join("nowhere")).contains("No such file"));
-        assert!(fails(&directory.join("tree/A.class")).ends_with("Give a directory of class files, or a jar"));
+        assert!(fails(&directory.join("tree/A.class")).ends_with("Give a directory, or a jar"));
         assert!(fails("/dev/null".as_ref()).contains("a device"));
         fs::remove_dir_all(directory).unwrap();
     }

@@ -29,4 +29,5 @@ pub mod disassemble;
 pub mod histogram;
 pub mod lines;
 pub mod method;
+pub mod places;
 pub mod source;

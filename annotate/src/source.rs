@@ -1,40 +1,23 @@
 //! Finding the sources of classes, in directories and in archives such as `src.zip` or `…-sources.jar`.
 
+use crate::places::{Place, PlaceError, Things};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 use zip::ZipArchive;
-use zip::result::ZipError;
+
+const SOURCES: Things = Things { name: "sources", archive: "a zip or jar of sources" };
 
 /// The largest file that is taken for a source.
 const MAX_SIZE: u64 = 64 << 20;
 
-/// A place that was given for sources cannot be read.
+/// A source that cannot be read.
 #[derive(Debug, Error)]
 pub enum SourceError {
-    /// The file system says so.
-    #[error("cannot read sources in {}: {error}", path.display())]
-    Io {
-        /// The place, or the file in it.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-    /// It is a file, but no archive.
-    #[error("cannot read sources in {}: {error}. Give a directory, or a zip or jar of sources", path.display())]
-    Archive {
-        /// The place.
-        path: PathBuf,
-        /// Why.
-        error: ZipError,
-    },
-    /// It cannot be searched.
-    #[error("{} is a pipe or a device. Give a directory, or a zip or jar of sources", path.display())]
-    Pipe {
-        /// The place.
-        path: PathBuf,
-    },
+    /// Nor can where it is.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// Nobody writes such a source.
     #[error("{name} is larger than {} MB, so it is taken for no source", MAX_SIZE >> 20)]
     Large {
@@ -54,11 +37,6 @@ pub struct Source {
     pub lines: Vec<String>,
 }
 
-enum Place {
-    Directory(PathBuf),
-    Archive(PathBuf, Box<ZipArchive<BufReader<File>>>),
-}
-
 /// Places where sources are looked for, in order.
 pub struct Sources {
     places: Vec<Place>,
@@ -70,21 +48,7 @@ impl Sources {
     /// # Errors
     /// One cannot be read.
     pub fn open(paths: &[PathBuf]) -> Result<Sources, SourceError> {
-        let place = |path: &PathBuf| {
-            let io = |error| SourceError::Io { path: path.clone(), error };
-            let metadata = fs::metadata(path).map_err(io)?;
-            if metadata.is_dir() {
-                return Ok(Place::Directory(path.clone()));
-            }
-            // A pipe would be waited for, and cannot be read back and forth.
-            if !metadata.is_file() {
-                return Err(SourceError::Pipe { path: path.clone() });
-            }
-            let archive = ZipArchive::new(BufReader::new(File::open(path).map_err(io)?));
-            let archive = archive.map_err(|error| SourceError::Archive { path: path.clone(), error })?;
-            Ok(Place::Archive(path.clone(), Box::new(archive)))
-        };
-        Ok(Sources { places: paths.iter().map(place).collect::<Result<_, _>>()? })
+        Ok(Sources { places: paths.iter().map(|path| Place::open(path, SOURCES)).collect::<Result<_, _>>()? })
     }
 
     /// The source of a class (internal name) by its SourceFile attribute: below the package's directories, also below one for
@@ -144,7 +108,7 @@ impl<'a> Wanted<'a> {
 }
 
 fn in_directory(directory: &Path, wanted: &Wanted<'_>) -> Result<Option<Source>, SourceError> {
-    let io = |path: &Path, error| SourceError::Io { path: path.to_owned(), error };
+    let io = |path: &Path, error| SOURCES.io(path, error);
     let exact = directory.join(&wanted.path);
     let entries = fs::read_dir(directory).map_err(|e| io(directory, e))?.flatten();
     let mut modules: Vec<PathBuf> = entries.map(|entry| entry.path().join(&wanted.path)).collect();
@@ -154,7 +118,7 @@ fn in_directory(directory: &Path, wanted: &Wanted<'_>) -> Result<Option<Source>,
         let Ok(metadata) = fs::metadata(&candidate) else { continue };
         if metadata.is_file() {
             let name = candidate.display().to_string();
-            let lines = read(File::open(&candidate).map_err(|e| io(&candidate, e))?, &name, |e| io(&candidate, e))?;
+            let lines = read(File::open(&candidate).map_err(|e| io(&candidate, e))?, &name, |e| io(&candidate, e).into())?;
             if wanted.is(&lines, candidate == exact) {
                 return Ok(Some(Source { name, file: candidate, lines }));
             }
@@ -179,8 +143,9 @@ fn in_archive(
     candidates.sort();
     for (rank, entry) in candidates {
         let name = format!("{}!{entry}", path.display());
-        let entry = archive.by_name(&entry).map_err(|error| SourceError::Archive { path: path.to_owned(), error })?;
-        let lines = read(entry, &name, |error| SourceError::Io { path: path.to_owned(), error })?;
+        let damaged = |error| PlaceError::Archive { things: SOURCES, path: path.to_owned(), error };
+        let entry = archive.by_name(&entry).map_err(damaged)?;
+        let lines = read(entry, &name, |error| SOURCES.io(path, error).into())?;
         if wanted.is(&lines, rank == 0) {
             return Ok(Some(Source { name, file: path.to_owned(), lines }));
         }
@@ -298,9 +263,13 @@ mod tests {
         let (name, text) = find("a/b/D", "D.java").unwrap();
         assert!(name.ends_with("src.zip!a/b/D.java") && text == "plain", "{name}: {text}");
         assert_eq!(find("a/b/E", "E.java"), None);
-        assert!(matches!(Sources::open(&[directory.join("nowhere")]), Err(SourceError::Io { .. })));
-        assert!(matches!(Sources::open(&[directory.join("tree/K.kt")]), Err(SourceError::Archive { .. })));
-        assert!(matches!(Sources::open(&["/dev/null".into()]), Err(SourceError::Pipe { .. })));
+        let refused = |path| match Sources::open(&[path]) {
+            Err(SourceError::Place(error)) => error,
+            _ => panic!("it was opened"),
+        };
+        assert!(matches!(refused(directory.join("nowhere")), PlaceError::Io { .. }));
+        assert!(matches!(refused(directory.join("tree/K.kt")), PlaceError::Archive { .. }));
+        assert!(matches!(refused("/dev/null".into()), PlaceError::Pipe { .. }));
         fs::remove_dir_all(directory).unwrap();
     }
 

@@ -443,6 +443,12 @@ pub struct Gap {
 }
 
 impl Gap {
+    /// Whether it is a method's, or its class's (internal name).
+    pub fn is_of(&self, class: &str, method: &str, descriptor: &str) -> bool {
+        let is = |gap: &String| gap.strip_prefix(method) == Some(descriptor);
+        self.class == class && self.method.as_ref().is_none_or(is)
+    }
+
     /// Its name in messages.
     pub fn name(&self) -> String {
         let method = self.method.iter().map(|method| format!(".{method}")).collect::<String>();

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// How many lines to show before and behind those with code.
@@ -85,9 +86,7 @@ fn not_run(view: &View, what: &Pattern, ran: &[bool], file: &mut File<'_, '_>) -
         let of = &view.profile.classes[class as usize];
         let (name, readable) = (&of.name, stable(&of.name, of.hidden));
         for method in lines::not_run(&view.profile, class, ran)? {
-            let full = format!("{}{}", method.name, method.descriptor);
-            let gap = |g: &cprof_profile::model::Gap| g.class == *name && g.method.as_ref().is_none_or(|m| *m == full);
-            if view.profile.gaps.iter().any(gap) {
+            if view.profile.gaps.iter().any(|gap| gap.is_of(name, &method.name, &method.descriptor)) {
                 continue;
             }
             let meant = what.matches(&readable) || what.matches_method(&readable, &method.name, &method.descriptor);
@@ -200,7 +199,8 @@ fn print_file(view: &View, file: &File<'_, '_>, source: &Source, out: &mut dyn W
         );
         writeln!(out, "{}", style.warning(&text))?;
     }
-    if is_newer(view, source) {
+    // An archive's time says nothing of what is in it.
+    if source.file.display().to_string() == source.name && is_newer(view, &source.file) {
         let text = format!("{} was changed after the profile was taken: its lines may be others", source.name);
         writeln!(out, "{}", style.warning(&text))?;
     }
@@ -208,14 +208,13 @@ fn print_file(view: &View, file: &File<'_, '_>, source: &Source, out: &mut dyn W
 }
 
 /// Whether a source was changed after the profile was taken, or the first of those that it was merged from, as far as that is known:
-/// not where the JVM was killed. (An archive's time says nothing of what is in it.)
-fn is_newer(view: &View, source: &Source) -> bool {
+/// not where the JVM was killed.
+pub fn is_newer(view: &View, source: &Path) -> bool {
     let Profile { run, runs, .. } = &view.profile;
     let ended = runs.iter().map(|run| run.facts.ended_ms).chain([run.ended_ms]).filter(|&ended| ended > 0).min();
-    let changed = fs::metadata(&source.file).and_then(|file| file.modified());
-    let is_file = source.file.display().to_string() == source.name;
+    let changed = fs::metadata(source).and_then(|file| file.modified());
     let is_later = |ended| changed.is_ok_and(|changed| changed > UNIX_EPOCH + Duration::from_millis(ended));
-    is_file && ended.is_some_and(is_later)
+    ended.is_some_and(is_later)
 }
 
 /// Numbers from 1 of the lines to show.

@@ -37,7 +37,7 @@ pub struct Export {
     /// In csv and json a row per method, not per context
     #[arg(long)]
     pub methods: bool,
-    /// In lcov only files found here, by their paths: a directory of sources; may be given several times [default: all, by package]
+    /// In lcov only files found here, by their paths: the directory in which those of the packages are; may be given several times [default: all, by package]
     #[arg(long, value_name = "DIR|ZIP")]
     pub source: Vec<PathBuf>,
     /// In lcov the classes of the program, so that those which did not run count, too, and no others: a directory or a jar; may be given several times [default: all of which something ran]
@@ -70,6 +70,6 @@ pub enum Format {
     Json,
     /// Tables of many runs, for DuckDB, Spark, DataFusion, pandas, polars
     Parquet,
-    /// Which lines, methods and branches were executed, for genhtml, editors and code hosts
+    /// Which lines, methods and branches were executed, for genhtml, Codecov, editors
     Lcov,
 }

@@ -120,7 +120,8 @@ pub fn export(args: &Export) -> Result<()> {
 fn export_lcov(args: &Export) -> Result<()> {
     let view = View::load(&args.part, None, Shape::Nodes)?;
     view.tell_if_nothing();
-    output::notes(&cautions(&view));
+    // What was folded ran below a root, or did not.
+    output::notes(&if args.part.root.is_some() { cautions_of_contexts(&view) } else { cautions(&view) });
     let files = lcov::files(&view, args)?;
     let mut out = Output::create(&args.out)?;
     cprof_export::lcov::write(&files, &mut out).with_context(|| output::cannot(&args.out))?;

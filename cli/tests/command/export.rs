@@ -1,6 +1,6 @@
 //! `cprof export` and its errors, on a synthetic profile whose every count is known.
 
-use cprof_profile::model::Level;
+use cprof_profile::model::{Gap, Level};
 use cprof_synthetic::Recording;
 use cprof_synthetic::classes::{ClassWriter, op};
 use std::path::{Path, PathBuf};
@@ -260,11 +260,25 @@ fn lcov_has_what_ran_and_what_did_not() {
     let not_run = "TN:\nSF:b/B.java\nFN:3,b.B.m()V\nFN:5,b.B.m(I)V\nFNDA:0,b.B.m()V\nFNDA:0,b.B.m(I)V\nFNF:2\nFNH:0\n\
                    BRDA:3,0,0,-\nBRDA:3,0,1,-\nBRF:2\nBRH:0\nDA:3,0\nDA:4,0\nDA:5,0\nLF:3\nLH:0\nend_of_record\n";
     assert_eq!(text, not_run);
-    assert!(notes.contains("no class of --classes ran in ") && notes.contains("no.class ("), "{notes}");
+    assert!(
+        notes.contains("no class of --classes ran in ") && notes.contains("left out: ") && notes.contains("no.class ("),
+        "{notes}"
+    );
     // What runs is the profile's, whatever the class file says.
     class("a/A", "A.java", 70);
     let output = profile.run(&arguments);
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{ran}{not_run}"));
+    let (text, notes) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(text, format!("{ran}{not_run}"));
+    assert!(
+        notes.contains("1 class that ran is not as in --classes, but of another build") && !notes.contains("no class"),
+        "{notes}"
+    );
+    // What is read is not written over.
+    for out in [classes.join("b-B.class"), profile.path("it.cprof")] {
+        let output = profile.run(&["--format", "lcov", "--classes", classes.to_str().unwrap(), "-o", out.to_str().unwrap()]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && message.contains("would be written over"), "{message}");
+    }
 
     let sources = profile.path("src");
     std::fs::create_dir_all(sources.join("a")).unwrap();
@@ -274,7 +288,59 @@ fn lcov_has_what_ran_and_what_did_not() {
     let output = profile.run(&of_sources);
     assert_eq!(String::from_utf8(output.stdout).unwrap(), ran.replace("a/A.java", file.to_str().unwrap()));
     let notes = String::from_utf8(output.stderr).unwrap();
-    assert!(notes.contains("1 source file was not found below --source, and left out: b/B.java\n"), "{notes}");
+    assert!(notes.contains("1 source file was not found in --source, ") && notes.contains("left out: b/B.java\n"), "{notes}");
+    assert!(notes.contains("of which they are not: ") && notes.contains("A.java\n"), "the source has no line 8: {notes}");
+}
+
+#[test]
+fn lcov_says_what_it_leaves_out() {
+    let profile = Profile::new();
+    let classes = profile.path("classes");
+    std::fs::create_dir(&classes).unwrap();
+    let class = |name: &str, lines: &[(u16, u16)]| {
+        let mut class = ClassWriter::new(name, "java/lang/Object");
+        class.source_file("X.java");
+        class.method_with_lines("m", "()V", 9, &[op::RETURN], lines);
+        class.method_with_lines("n", "()V", 9, &[op::RETURN], lines);
+        std::fs::write(classes.join(format!("{name}.class")), class.finish()).unwrap();
+    };
+    for name in ["Gone", "Half", "Out", "Plain"] {
+        class(name, &[(0, 5)]);
+    }
+    class("Bare", &[]);
+    let gap = |class: &str, method: Option<&str>| Gap {
+        class: class.to_owned(),
+        method: method.map(str::to_owned),
+        reason: "too large".to_owned(),
+    };
+    let mut recorded = cprof_synthetic::demo().profile(&[]);
+    recorded.gaps = vec![gap("Gone", None), gap("Half", Some("m()V"))];
+    recorded.run.options = "exclude=Out".to_owned();
+    recorded.run.roots = vec!["demo.Main.main".to_owned()];
+    cprof_profile::file::write(&profile.path("it.cprof"), &recorded).unwrap();
+    let output = profile.run(&["--format", "lcov", "--classes", classes.to_str().unwrap(), "-o", "-"]);
+    let (text, notes) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    let functions: Vec<&str> = text.lines().filter(|line| line.starts_with("FN:")).collect();
+    assert_eq!(functions, ["FN:5,Half.n", "FN:5,Plain.m", "FN:5,Plain.n"], "{notes}");
+    for note in [
+        "note: 3 methods were not covered, and left out; cprof report ",
+        "note: 1 class has no line numbers or no name of a source (javac -g), and left out: Bare\n",
+        "note: not counted, because of include= or exclude=, and left out: Out\n",
+        "note: only calls of demo.Main.main were counted, and what they call: what else ran has zeros\n",
+    ] {
+        assert!(notes.contains(note), "{note}: {notes}");
+    }
+    let only = profile.path("only");
+    std::fs::create_dir(&only).unwrap();
+    for (file, says) in [
+        ("Bare.class", "there is no line to write; its classes have no line numbers (javac -g)"),
+        ("none", "; there is no code in it"),
+    ] {
+        let _ = std::fs::copy(classes.join(file), only.join(file)); // there is no "none"
+        let message = profile.fails(&["--format", "lcov", "--classes", only.to_str().unwrap(), "-o", "-"]);
+        assert!(message.contains(says), "{message}");
+        let _ = std::fs::remove_file(only.join(file));
+    }
 }
 
 #[test]
@@ -297,11 +363,10 @@ fn lcov_refuses_what_it_has_no_room_for() {
         assert!(output.status.code() == Some(code) && message.contains(says), "{options:?}: {message}");
         assert!(!profile.path("out").exists(), "{options:?}");
     }
+    on_lines(&profile, "it.cprof", "A.java", [7, 8]);
     let empty = profile.path("empty");
     std::fs::create_dir(&empty).unwrap();
     let message = profile.fails(&["--format", "lcov", "--source", empty.to_str().unwrap(), "-o", "x"]);
-    assert!(
-        message.contains("nothing that ran is of a source file that was asked for; --source is the directory above"),
-        "{message}"
-    );
+    let says = "there is no line to write; --source is the directory in which those of the packages are";
+    assert!(message.contains(says), "{message}");
 }

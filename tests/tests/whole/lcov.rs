@@ -37,7 +37,8 @@ fn lines_calls_and_branches_are_those_of_annotate() {
             let mut ways: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
             for method in list(&annotated, "methods") {
                 let name = format!("{}.{}", method["class"].as_str().unwrap(), method["method"].as_str().unwrap());
-                assert_eq!(file.functions.get(&name).map(|f| f.1), Some(number(method, "calls")), "{level}: {name}");
+                let first = list(method, "rows").iter().find_map(|row| row["line"].as_u64()).expect("it has lines");
+                assert_eq!(file.functions.get(&name), Some(&(first as u16, number(method, "calls"))), "{level}: {name}");
                 for row in list(method, "rows") {
                     let outcomes = list(row, "outcomes").iter();
                     let outcomes = outcomes.filter(|o| ["taken", "not_taken", "case"].iter().any(|way| o["way"] == *way));
@@ -133,11 +134,15 @@ struct Agreement {
     unseen: Vec<(String, u16)>,
     /// Lines of which JaCoCo leaves branches out that compilers have added.
     filtered: usize,
+    /// Lines that JaCoCo leaves out, for the same reason.
+    more: usize,
 }
 
 /// Compares each line that JaCoCo has.
 fn compared(files: &BTreeMap<String, File>, jacoco: &BTreeMap<(String, u16), Line>) -> Agreement {
     let mut agreement = Agreement::default();
+    let all: usize = files.values().map(|file| file.lines.len()).sum();
+    agreement.more = all - jacoco.len();
     for ((path, line), [_, covered, branches_missed, branches_covered]) in jacoco {
         let file = files.get(path).unwrap_or_else(|| panic!("{path} is missing"));
         let executions = *file.lines.get(line).unwrap_or_else(|| panic!("{path}:{line} is missing"));
@@ -173,6 +178,7 @@ fn jacoco_finds_the_same_in_embedded_programs() {
             let agreement = compared(&files, &jacoco(&bench, &path, main, &[&classes]));
             assert!(agreement.lines > 600 && agreement.ran > 150 && agreement.branches > 250, "{main}: {agreement:?}");
             assert_eq!((agreement.unseen.len(), agreement.filtered), (0, 0), "{main}: {agreement:?}");
+            assert!(agreement.more < 10, "{main}: {agreement:?}");
         }
     }
 }
@@ -205,10 +211,9 @@ fn jacoco_finds_the_same_in_libraries() {
             let exceptional = exceptional(&recording.file, classes);
             let unexplained: Vec<_> = agreement.unseen.iter().filter(|line| !exceptional.contains(line)).collect();
             assert!(unexplained.is_empty(), "{main}: {unexplained:?}");
-            assert!(
-                agreement.unseen.len() * 100 < agreement.ran && agreement.filtered * 100 < agreement.lines,
-                "{main}: {agreement:?}"
-            );
+            let few =
+                agreement.unseen.len() * 100 < agreement.ran && (agreement.filtered + agreement.more) * 50 < agreement.lines;
+            assert!(few, "{main}: {agreement:?}");
         }
     }
 }

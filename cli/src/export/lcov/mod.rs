@@ -1,0 +1,165 @@
+//! What was executed, by source file.
+
+mod notes;
+mod places;
+mod program;
+
+use crate::args::Export;
+use crate::loaded::view::View;
+use crate::output;
+use anyhow::{Context, Result, bail};
+use cprof_annotate::lines::{self, Lines, NotRun};
+use cprof_annotate::method::{Annotation, Choice, Way, annotate};
+use cprof_export::lcov::File;
+use cprof_instrument::classfile::ClassFile;
+use cprof_profile::names::stable;
+use notes::Notes;
+use places::Places;
+use program::Program;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// The files of what is wanted, by path, with all that they have code for. What is left out is told.
+pub fn files(view: &View, args: &Export) -> Result<BTreeMap<String, File>> {
+    let profile = &view.profile;
+    let damaged = || format!("{} cannot be evaluated", view.file);
+    let mut coverage = Coverage { files: BTreeMap::new(), places: Places::new(args)?, notes: Notes::default() };
+    let program = (!args.classes.is_empty()).then(|| Program::read(args, profile, &mut coverage)).transpose()?;
+
+    let nodes = view.chosen_nodes();
+    let ran = view.ran(&nodes);
+    let mut any_ran = vec![false; profile.classes.len()];
+    profile.methods.iter().zip(&ran).filter(|(_, ran)| **ran).for_each(|(method, _)| any_ran[method.class as usize] = true);
+    let wanted: Vec<bool> = profile
+        .classes
+        .iter()
+        .zip(&any_ran)
+        .map(|(class, any_ran)| match &program {
+            Some(program) => program.has(&class.name),
+            None => *any_ran,
+        })
+        .collect();
+    if let Some(program) = &program {
+        let any_ran = profile.classes.iter().zip(&any_ran).any(|(class, ran)| *ran && program.has(&class.name));
+        output::notes(&program.told(view, any_ran));
+    }
+
+    let mut names: HashMap<&str, Names> = HashMap::new();
+    for (class, _) in profile.classes.iter().zip(&wanted).filter(|(_, wanted)| **wanted) {
+        let names = names.entry(&class.name).or_insert_with(|| Names::new(stable(&class.name, class.hidden)));
+        // What is damaged is so below.
+        ClassFile::parse(&class.bytes).iter().for_each(|parsed| names.add(parsed));
+    }
+    let choice = Choice { profile, measures: &view.measures, nodes: &nodes, charges: None };
+    let is_shown = |method: u32| ran[method as usize] && wanted[profile.methods[method as usize].class as usize];
+    let mut refused = None;
+    annotate(&choice, is_shown, |annotation| {
+        let method = &profile.methods[annotation.method as usize];
+        let class = &profile.classes[method.class as usize];
+        let name = names[class.name.as_str()].of_method(&method.name, &method.descriptor);
+        let added = coverage.add(&class.name, &class.source_file, &name, &annotation);
+        refused = refused.take().or(added.err());
+    })
+    .with_context(damaged)?;
+    if let Some(refused) = refused {
+        return Err(refused);
+    }
+    for (number, class) in profile.classes.iter().enumerate().filter(|(number, _)| wanted[*number]) {
+        for method in lines::not_run(profile, number as u32, &ran).with_context(damaged)? {
+            if profile.gaps.iter().any(|gap| gap.is_of(&class.name, &method.name, &method.descriptor)) {
+                coverage.notes.gap();
+                continue;
+            }
+            let name = names[class.name.as_str()].of_method(&method.name, &method.descriptor);
+            coverage.add_not_run(&class.name, &class.source_file, &name, &method)?;
+        }
+    }
+    let Coverage { mut files, places, notes } = coverage;
+    files.retain(|_, file| !file.is_empty());
+    if files.is_empty() {
+        bail!("{}: there is no line to write{}", view.file, notes.way_out(&places));
+    }
+    output::notes(&notes.told(view, &places, program.is_some()));
+    output::notes(&notes::of_sources(view, &places));
+    output::notes(&notes::of_profile(profile, &wanted));
+    Ok(files)
+}
+
+/// Files by path.
+struct Coverage {
+    files: BTreeMap<String, File>,
+    places: Places,
+    notes: Notes,
+}
+
+impl Coverage {
+    /// The file of a class; none where it was not found. `last`: the last line that is known of it.
+    fn file(&mut self, class: &str, source_file: &str, last: u16) -> Result<Option<&mut File>> {
+        let path = self.places.path(class, source_file, last)?;
+        Ok(path.map(|path| self.files.entry(path).or_default()))
+    }
+
+    /// Adds a method with its counts. Without line numbers it is in no file.
+    fn add(&mut self, class: &str, source_file: &str, name: &str, annotation: &Annotation) -> Result<()> {
+        let lines = || annotation.rows.iter().filter_map(|row| row.line);
+        let lines = lines().next().zip(lines().max()).filter(|_| !source_file.is_empty());
+        self.notes.method(class, lines.is_some());
+        let Some((first, last)) = lines else { return Ok(()) };
+        let Some(file) = self.file(class, source_file, last)? else { return Ok(()) };
+        file.function(name, first, annotation.calls);
+        let mut of_method = Lines::new();
+        lines::add(&mut of_method, annotation);
+        of_method.iter().for_each(|(number, line)| file.line(*number, line.executions));
+        for row in &annotation.rows {
+            let is_choice = |way: &Way| matches!(way, Way::Taken | Way::NotTaken | Way::Case { .. });
+            let counts = row.outcomes.iter().filter(|outcome| is_choice(&outcome.way)).map(|outcome| outcome.count);
+            let ways: Vec<Option<u64>> = counts.map(|count| (row.executions > 0).then_some(count)).collect();
+            if let Some(line) = row.line.filter(|_| ways.len() > 1) {
+                file.branch(line, name, row.bci, &ways);
+            }
+        }
+        Ok(())
+    }
+
+    /// The same with zeros.
+    fn add_not_run(&mut self, class: &str, source_file: &str, name: &str, method: &NotRun) -> Result<()> {
+        let lines = method.first.zip(method.lines.last()).filter(|_| !source_file.is_empty());
+        self.notes.method(class, lines.is_some());
+        let Some((first, &last)) = lines else { return Ok(()) };
+        let Some(file) = self.file(class, source_file, last)? else { return Ok(()) };
+        file.function(name, first, 0);
+        method.lines.iter().for_each(|line| file.line(*line, 0));
+        for branch in method.branches.iter().filter(|branch| branch.ways > 1) {
+            if let Some(line) = branch.line {
+                file.branch(line, name, branch.bci, &vec![None; branch.ways]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How the methods of a class are called in a file that may have other classes, too.
+struct Names {
+    /// The class, for people.
+    class: String,
+    /// Names that several methods of one of its versions have.
+    overloaded: HashSet<String>,
+}
+
+impl Names {
+    fn new(class: String) -> Names {
+        Names { class, overloaded: HashSet::new() }
+    }
+
+    /// Adds a version of the class.
+    fn add(&mut self, class: &ClassFile<'_>) {
+        let mut seen = HashSet::new();
+        let names = class.methods.iter().filter(|m| m.has_code()).map(|m| m.name_str().into_owned());
+        self.overloaded.extend(names.filter(|name| !seen.insert(name.clone())));
+    }
+
+    /// `com.acme.Main.run`, and with a descriptor if there are several.
+    fn of_method(&self, name: &str, descriptor: &str) -> String {
+        let descriptor = if self.overloaded.contains(name) { descriptor } else { "" };
+        format!("{}.{name}{descriptor}", self.class)
+    }
+}
