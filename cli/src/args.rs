@@ -130,7 +130,7 @@ pub struct Counting {
     #[arg(long)]
     pub sites: bool,
     /// Keep contexts down to N calls below the thread's first; deeper calls stand beside each other at that depth
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(u32::MAX >> 1)))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(u32::MAX >> 1)), allow_negative_numbers = true)]
     pub depth: Option<u32>,
     /// Put a recursive call into the context of the outer call of that method
     #[arg(long)]
@@ -148,7 +148,7 @@ pub struct Counting {
     #[arg(long, value_name = "LEVEL", value_enum)]
     pub bba: Option<Bba>,
     /// Most contexts to keep apart; of further ones there is one for each method, and their counts stay exact in total
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub max_nodes: Option<u32>,
     /// Most memory for contexts, as 512m or 2g
     #[arg(long, value_name = "SIZE")]
@@ -221,15 +221,15 @@ pub struct Report {
     #[arg(long, value_name = "KEY", value_enum, conflicts_with = "coverage")]
     pub sort: Option<Sort>,
     /// How many rows to show; 0 is all [default: 25, for threads, csv and json all]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "coverage")]
+    #[arg(long, value_name = "N", value_parser = top, allow_negative_numbers = true, conflicts_with = "coverage")]
     pub top: Option<usize>,
     /// Hide contexts of the tree below so many percent of the total [default: 1; csv and json: 0]
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true, requires = "tree",
         conflicts_with_all = ["threads", "coverage"])]
     pub min_share: Option<f64>,
     /// Hide contexts of the tree deeper than so many calls
-    #[arg(long, value_name = "N", requires = "tree", conflicts_with_all = ["threads", "coverage"])]
-    pub max_depth: Option<usize>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "tree", conflicts_with_all = ["threads", "coverage"])]
+    pub max_depth: Option<u32>,
     /// On which processor
     #[command(flatten)]
     pub on: OnTarget,
@@ -480,6 +480,11 @@ impl Sort {
         }
         Ok(())
     }
+}
+
+/// How many rows.
+fn top(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "it takes a number, 0 for all".into())
 }
 
 fn percent(text: &str) -> Result<f64, String> {

@@ -150,7 +150,8 @@ fn summarise(path: &Path, written: Option<PathBuf>, pid: u32, quiet: bool) {
         }
         return;
     }
-    tell(format_args!("no profile was written to {shown}"));
+    let older = if path.is_file() { ": what is there is of another run" } else { "" };
+    tell(format_args!("no profile was written to {shown}{older}"));
     if let Some(left) = live::left_by(pid) {
         let left = left.display().to_string();
         let out = argument(&shown.to_string());

@@ -32,6 +32,8 @@ mod views;
 
 use args::{Cli, Command};
 use clap::Parser;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
 use std::io;
 use std::process::ExitCode;
 use usage::Usage;
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
     signals::outlive_full_files();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(said) => return tell_usage(&said),
+        Err(said) => return tell_usage(without_escape(said)),
     };
     let done = match cli.command {
         Command::Run(run) => launch::run(&run),
@@ -79,8 +81,19 @@ fn main() -> ExitCode {
 
 const UNWRITABLE: &str = "standard output cannot be written: ";
 
+/// Without the parser's tip to put `--` before an unknown option: no command here would do anything with the option then.
+fn without_escape(mut said: clap::Error) -> clap::Error {
+    if let Some(ContextValue::StyledStrs(tips)) = said.remove(ContextKind::Suggested) {
+        let tips: Vec<StyledStr> = tips.into_iter().filter(|tip| !tip.to_string().contains(" as a value, use '-- ")).collect();
+        if !tips.is_empty() {
+            said.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
+    said
+}
+
 /// Help, the version, or what is wrong with the options.
-fn tell_usage(said: &clap::Error) -> ExitCode {
+fn tell_usage(said: clap::Error) -> ExitCode {
     match said.print() {
         Err(e) if !said.use_stderr() && e.kind() != io::ErrorKind::BrokenPipe => {
             output::tell(format_args!("{UNWRITABLE}{e}"));

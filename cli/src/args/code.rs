@@ -1,6 +1,6 @@
 //! Commands that look at code.
 
-use super::{Format, OnTarget, Part};
+use super::{Format, OnTarget, Part, top};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -65,7 +65,7 @@ pub struct Histogram {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// How many rows to show; 0 is all [default: 25, for csv and json all]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = top, allow_negative_numbers = true)]
     pub top: Option<usize>,
 }
 

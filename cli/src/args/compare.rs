@@ -1,6 +1,6 @@
 //! Options of the commands that compare profiles, with each other or with budgets.
 
-use super::{Evaluating, Format, Part, Processors};
+use super::{Evaluating, Format, Part, Processors, top};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ pub struct Diff {
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
     /// How many rows to show; 0 is all [default: 25, for csv and json all]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = top, allow_negative_numbers = true)]
     pub top: Option<usize>,
     /// Output format
     #[arg(long, value_enum, default_value_t = DiffFormat::Text)]

@@ -37,7 +37,6 @@ fn refuse_contradictions(args: &Export) -> Result<()> {
         Format::Parquet if args.out == Path::new("-") => {
             return wrong("parquet is a file per table, which standard output cannot be; name a directory with -o, as -o fleet");
         }
-        Format::Parquet => return Ok(()),
         Format::Lcov if args.metric.is_some() || args.on.are_given() => {
             return wrong("lcov has how often lines were executed, and no other metrics; cprof annotate has what they cost");
         }

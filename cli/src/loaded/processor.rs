@@ -254,7 +254,7 @@ impl<'a> Sums<'a> {
             _ => String::new(),
         };
         let about = match (unit, self.target) {
-            (CYCLES, target) => format!("on {target} ({}): {time}CPI {}", self.accuracy, ratio(self.cpi)),
+            (CYCLES, target) => format!("on {target} (model: {}): {time}CPI {}", self.accuracy, ratio(self.cpi)),
             (unit, target) if unit == target => format!("({})", self.accuracy),
             (_, target) => format!("by {target} ({})", self.accuracy),
         };

@@ -7,11 +7,14 @@ use crate::table::field;
 use anyhow::Result;
 use cprof_profile::names::{argument, counted, thousands};
 use cprof_profile::natives::NotTold;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 /// Behind their number: it is of those that found no room, and not of what they called.
 pub const NO_ROOM: &str = "calls, with all that they called, or exceptions found no room";
+
+/// So many lines nobody counts.
+const LONG: usize = 20;
 
 const TOO_LARGE: &str = "too large for precise counting";
 
@@ -102,6 +105,7 @@ pub fn text(view: &View, out: &mut dyn Write, style: Style) -> Result<()> {
     let lines: Vec<String> = gaps.chain(too_large).collect();
     let mut times: HashMap<&str, u64> = HashMap::new();
     lines.iter().for_each(|line| *times.entry(line).or_default() += 1);
+    let is_long = times.len() >= LONG;
     for line in &lines {
         let times = times.remove(line.as_str());
         let often = times.filter(|&times| times > 1).map(|times| format!(" ({} times)", thousands(times)));
@@ -109,7 +113,25 @@ pub fn text(view: &View, out: &mut dyn Write, style: Style) -> Result<()> {
             writeln!(out, "{}{}", printable(line), often.unwrap_or_default())?;
         }
     }
+    if is_long {
+        by_reason(&coverage, out, style)?;
+    }
     worth(view, [""; 2], out, style)?;
+    Ok(())
+}
+
+/// How many there are for each reason, the most frequent first.
+fn by_reason(coverage: &Coverage<'_>, out: &mut dyn Write, style: Style) -> io::Result<()> {
+    let mut reasons: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
+    for gap in &coverage.gaps {
+        reasons.entry(gap.reason).or_default()[usize::from(gap.method.is_none())] += 1;
+    }
+    let mut reasons: Vec<(&str, [u64; 2])> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, [methods, classes])| std::cmp::Reverse(methods + classes));
+    writeln!(out)?;
+    for (reason, [methods, classes]) in reasons {
+        writeln!(out, "{}", style.dim(&printable(&format!("{}: {reason}", gaps(methods, classes).join(", ")))))?;
+    }
     Ok(())
 }
 

@@ -46,7 +46,7 @@ fn kept(view: &View, args: &Report) -> Vec<bool> {
 /// Whether a context at a depth is as near to the root and as dear as the options want; without them, a share of so many percent.
 fn large(view: &View, args: &Report, default: f64) -> impl Fn(u32, usize) -> bool {
     let least = args.min_share.unwrap_or(default) * view.whole() as f64;
-    move |c, depth| args.max_depth.is_none_or(|d| depth <= d) && view.cost(c).1 as f64 * 100.0 >= least
+    move |c, depth| args.max_depth.is_none_or(|d| depth <= d as usize) && view.cost(c).1 as f64 * 100.0 >= least
 }
 
 /// How many levels of the tree are indented, each further than the one before.

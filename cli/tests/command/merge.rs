@@ -157,7 +157,8 @@ fn tables_of_many_runs_in_one_directory() {
         let (code, _, err) = folder.cprof(&format!("export a.cprof --format parquet {arguments}"));
         assert!(code == with && err.contains(words), "{arguments}: {err}");
     };
-    refused("-o a.cprof", 1, "a.cprof/methods cannot be made");
+    refused("-o a.cprof", 2, "a.cprof is read, and would be written over");
+    refused("-o b.cprof", 1, "b.cprof/methods cannot be made");
     refused("-o part --root no.Such.method", 1, "has no calls of no.Such.method");
     refused("-o part --set rws=3", 2, "--cache, --set, --no-upcalls and --no-exceptions belong to a processor");
     assert!(!folder.0.join("part").exists());

@@ -256,7 +256,7 @@ fn what_is_left_out_of_cycles_is_in_their_name() {
         let what = option.trim_start_matches("--");
         let on = &["--target", "jop", "--cache", "4k/16", "--set", "rws=3", option][..];
         let report = prints(&[&["report", profile.path()][..], on].concat());
-        assert!(report.contains(&format!("on jop rws=3 {what} (exact)")), "{report}");
+        assert!(report.contains(&format!("on jop rws=3 {what} (model: exact)")), "{report}");
         let annotated = prints(&[&["annotate", profile.path(), "demo.Main.work"][..], on].concat());
         assert!(annotated.contains(&format!("%) on jop rws=3 {what}, 4k/16\n")), "{annotated}");
         let json = prints(&[&["annotate", profile.path(), "demo.Main.work", "--format", "json"][..], on].concat());
@@ -284,8 +284,8 @@ fn a_model_with_the_name_of_a_shipped_one_is_told_apart() {
     let file = directory.path().join("jop.toml");
     std::fs::write(&file, "base = \"jop\"\ntitle = \"mine\"\naccuracy = \"coarse\"\n[sources]\nm = \"mine\"\n[bytecodes]\nsource = \"m\"\niload_0 = \"+100\"\n").unwrap();
     let profile = Profile::recorded_for("like-shipped", file.to_str().unwrap(), &["4k/16"]);
-    assert!(prints(&["report", profile.path()]).contains("on jop.toml (coarse)"));
-    assert!(prints(&["report", profile.path(), "--target", "jop"]).contains("on jop (exact)"));
+    assert!(prints(&["report", profile.path()]).contains("on jop.toml (model: coarse)"));
+    assert!(prints(&["report", profile.path(), "--target", "jop"]).contains("on jop (model: exact)"));
     let json = prints(&["report", profile.path(), "--format", "json"]);
     let own = json.split("\"cycles\": ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
     let budget = directory.path().join("budget.toml");
@@ -314,9 +314,11 @@ fn the_recordings_own_model_may_be_named_in_another_way() {
 fn text_says_what_it_is_of() {
     let profile = Profile::new("text");
     let text = prints(&["report", profile.path(), "--target", "jop", "--set", "clock_mhz=50"]);
-    for part in
-        ["on jop clock_mhz=50 (exact): 0.010 ms at 50 MHz, CPI 12.46", "of method cache 4k/16: hit rate 66.67%", "entry misses"]
-    {
+    for part in [
+        "on jop clock_mhz=50 (model: exact): 0.010 ms at 50 MHz, CPI 12.46",
+        "of method cache 4k/16: hit rate 66.67%",
+        "entry misses",
+    ] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
     let ideal = prints(&["report", profile.path(), "--target", "jop", "--cache", "ideal", "--root", "demo.Main.work"]);

@@ -97,6 +97,20 @@ fn what_is_said_several_times_is_one_line_and_methods_too_large_are_named() {
 }
 
 #[test]
+fn long_lists_of_what_was_not_covered_are_summed_up() {
+    let mut recording = cprof_synthetic::demo();
+    (0..30).for_each(|number| recording.not_covered(&format!("demo/H{number}"), "a reason"));
+    (0..2).for_each(|number| recording.not_covered(&format!("demo/I{number}"), "another"));
+    let path = std::env::temp_dir().join(format!("cprof-cli-reasons-{}.cprof", std::process::id()));
+    cprof_profile::file::write(&path, &recording.profile(&[])).unwrap();
+    let written = Profile(path);
+    let coverage = written.report(&["--coverage"]);
+    let (list, rest) = coverage.split_once("\n\n").unwrap();
+    assert_eq!(list.lines().count(), 33, "{coverage}");
+    assert!(rest.starts_with("30 classes: a reason\n2 classes: another\n1 class: "), "{coverage}");
+}
+
+#[test]
 fn methods_as_csv() {
     let profile = Profile::new("csv");
     let expected = "class,method,descriptor,calls,exceptional_exits,bytecodes,bytecodes_total\r\n\
