@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use cprof_profile::file::{self, same, way_out};
 use cprof_profile::model::Profile;
 use cprof_profile::names::argument;
-use rustix::fs::{Access, AtFlags, CWD, OFlags, access, linkat};
+use rustix::fs::{Access, AtFlags, CWD, OFlags, access, linkat, statvfs};
 use rustix::io::Errno;
 use std::fmt;
 use std::fs::{File, Permissions};
@@ -224,6 +224,14 @@ pub fn has_place(out: &Path, seen: impl Fn(&Path) -> PathBuf) -> Result<()> {
     may_replace(&seen(out)).with_context(|| cannot(out))
 }
 
+/// How many bytes there is room for where a file is to be; none: it is no file, or nobody says.
+pub fn room(out: &Path) -> Option<u64> {
+    let file = written(out);
+    let is_none = is_standard(out) || descriptor(out).is_some() || file.metadata().is_ok_and(|found| !found.is_file());
+    let space = statvfs(folder(&file)).ok().filter(|_| !is_none)?;
+    Some(space.f_bfree.saturating_mul(space.f_frsize))
+}
+
 /// Refuses to write what is no text to a terminal. `what` it is, and the name of a file as an `example`.
 pub fn spares_terminal(out: &Path, what: &str, example: &str) -> Result<()> {
     if is_standard(out) && io::stdout().is_terminal() {
@@ -367,6 +375,18 @@ mod tests {
             assert_eq!(finished.finish().unwrap(), Some(5));
             assert_eq!(fs::read_to_string(&path).unwrap(), "whole");
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+        }
+    }
+
+    #[test]
+    fn files_have_room_and_pipes_take_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("not-yet", folder.path().join("link")).unwrap();
+        for name in ["new", "link"] {
+            assert!(room(&folder.path().join(name)).is_some_and(|room| room > 0), "{name}");
+        }
+        for name in ["-", "/dev/null", "/dev/stdout", "/no/such/folder/file"] {
+            assert_eq!(room(name.as_ref()), None, "{name}");
         }
     }
 

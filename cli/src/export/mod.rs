@@ -11,7 +11,7 @@ use crate::output::{self, Output};
 use crate::parquet;
 use crate::progress::Progress;
 use crate::usage::Usage;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use by_line::Of;
 use cprof_compare::metric::find;
 use cprof_export::{ByLine, Source, callgrind, chrome, collapsed, csv, json, pprof, speedscope};
@@ -95,7 +95,7 @@ pub fn export(args: &Export) -> Result<()> {
     let hear = |done| progress.reached(done);
     let source = Source::new(sheet, &hear).with_context(|| format!("{} cannot be exported", view.file))?;
     if args.format == Format::Collapsed {
-        tell_if_large(collapsed::size(&source, &chosen[0]));
+        tell_if_large(collapsed::size(&source, &chosen[0]), output::room(&args.out))?;
     }
     let mut out = Output::create(&args.out)?;
     let written = match (args.format, args.methods) {
@@ -131,13 +131,31 @@ fn export_lcov(args: &Export) -> Result<()> {
 /// Stacks of so many bytes are told before they are written.
 const LARGE: u64 = 1 << 30;
 
-/// That stacks take much room, and what takes less.
-fn tell_if_large(bytes: u64) {
-    if bytes >= LARGE {
-        let size = names::size(bytes);
-        output::note(&format!(
-            "these stacks take {size}, as each has all its callers; --root chooses a part, and cprof flamegraph and the format pprof take less"
-        ));
+/// That stacks take much room, and what takes less; refuses those that there is no `room` for.
+fn tell_if_large(bytes: u64, room: Option<u64>) -> Result<()> {
+    let size = names::size(bytes);
+    let less = "as each has all its callers; --root chooses a part, and cprof flamegraph and the format pprof take less";
+    match room {
+        Some(room) if room < bytes => bail!("these stacks take {size}, {less}; there is room for {} here", names::size(room)),
+        _ if bytes >= LARGE => output::note(&format!("these stacks take {size}, {less}")),
+        _ => {}
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_not_filled() {
+        let refused = tell_if_large(5 << 30, Some(4 << 30)).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("these stacks take 5.0 GB, ") && refused.ends_with("; there is room for 4.0 GB here"),
+            "{refused}"
+        );
+        assert!(tell_if_large(5 << 20, Some(5 << 20)).is_ok() && tell_if_large(5 << 20, None).is_ok());
+        assert!(tell_if_large(5 << 20, Some(0)).is_err());
     }
 }
 
