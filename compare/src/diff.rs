@@ -5,7 +5,7 @@ use crate::methods::{Joined, Methods};
 use crate::renumbering::Side;
 use cprof_profile::amounts::Amounts;
 use cprof_profile::metrics::{Metric, Sheet};
-use cprof_profile::tree::{Symbol, Tree, Visit, What, twins};
+use cprof_profile::tree::{Active, Symbol, Tree, Visit, What, twins};
 use serde::Serialize;
 
 /// Two profiles, joined.
@@ -241,23 +241,22 @@ fn mark(fates: &mut [Fate], [before, after]: &[Amounts; 2]) {
 fn by_method(tree: &Tree, metric: &Metric, n: usize, joined: impl Fn(u32) -> u32) -> Vec<Amount> {
     let totals = metric.totals(tree);
     let mut amounts = vec![Amount::default(); n];
-    let mut active = vec![0u32; n];
+    let mut active = Active::new(n);
     tree.walk(
         |_| {},
         |visit| {
             let (Visit::Enter { context, .. } | Visit::Leave { context }) = visit;
             let What::Method(symbol) = tree.what(context) else { return true };
-            let m = joined(symbol) as usize;
+            let method = joined(symbol);
             if matches!(visit, Visit::Leave { .. }) {
-                active[m] -= 1;
+                active.leave(method);
                 return true;
             }
-            let amount = &mut amounts[m];
+            let amount = &mut amounts[method as usize];
             amount.own = amount.own.saturating_add(metric.own.get(context as usize));
-            if active[m] == 0 {
+            if active.enter(method) {
                 amount.total = amount.total.saturating_add(totals.get(context as usize));
             }
-            active[m] += 1;
             true
         },
     );

@@ -14,7 +14,7 @@ use crate::rows::{Running, add};
 use crate::source::Frame;
 use crate::{ByLine, Source};
 use cprof_profile::metrics::Metric;
-use cprof_profile::tree::Visit;
+use cprof_profile::tree::{Active, Visit};
 use rustc_hash::FxHashMap;
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -171,7 +171,7 @@ fn sum(source: &Source) -> io::Result<Sums> {
     let sheet = &source.sheet;
     let (width, frames) = (sheet.metrics.len(), source.frames());
     let mut sums = Sums { own: vec![0; frames * width], calls: FxHashMap::default(), counts: Vec::new(), costs: Vec::new() };
-    let mut active = vec![0u32; frames];
+    let mut active = Active::new(frames);
     let mut outermost = Running::new(width);
     let mut open: Vec<usize> = Vec::new();
     source.walk(0, 1, |step| {
@@ -183,7 +183,6 @@ fn sum(source: &Source) -> io::Result<Sums> {
             return Ok(());
         }
         let frame = source.frame(context).0;
-        let outer = &mut active[frame as usize];
         if enter {
             let c = source.context(context);
             let caller = source.frame(c.parent);
@@ -197,17 +196,15 @@ fn sum(source: &Source) -> io::Result<Sums> {
             }
             sums.counts[call] = sums.counts[call].saturating_add(c.calls);
             open.push(call);
-            if *outer == 0 {
+            if active.enter(frame) {
                 outermost.open();
             }
-            *outer += 1;
             let own = || sheet.metrics.iter().map(|m| m.own.get(context as usize));
             outermost.count(own());
             add(&mut sums.own[frame as usize * width..], own());
         } else {
-            *outer -= 1;
             let call = open.pop().unwrap_or_default();
-            if *outer == 0 {
+            if active.leave(frame) {
                 outermost.close(&mut sums.costs[call * width..]);
             }
         }

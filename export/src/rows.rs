@@ -1,7 +1,7 @@
 //! Contexts and methods as rows, for tables.
 
 use crate::Source;
-use cprof_profile::tree::{Visit, What};
+use cprof_profile::tree::{Active, Visit, What};
 use std::io;
 
 /// A context as a row.
@@ -52,7 +52,7 @@ pub(crate) fn methods(source: &Source) -> io::Result<Vec<Method>> {
     let sheet = &source.sheet;
     let zeros = vec![0u64; sheet.metrics.len()];
     let mut rows: Vec<Option<Method>> = sheet.symbols.list.iter().map(|_| None).collect();
-    let mut active = vec![0u32; rows.len()];
+    let mut active = Active::new(rows.len());
     let mut outermost = Running::new(zeros.len());
     source.walk(0, 1, |step| {
         let (context, enter) = match step {
@@ -66,19 +66,14 @@ pub(crate) fn methods(source: &Source) -> io::Result<Vec<Method>> {
             return Ok(());
         };
         let row = rows[symbol as usize].get_or_insert_with(|| Method { symbol, own: zeros.clone(), total: zeros.clone() });
-        let outer = &mut active[symbol as usize];
         if enter {
-            if *outer == 0 {
+            if active.enter(symbol) {
                 outermost.open();
             }
-            *outer += 1;
             outermost.count(sheet.metrics.iter().map(|m| m.own.get(context as usize)));
             add(&mut row.own, sheet.metrics.iter().map(|m| m.own.get(context as usize)));
-        } else {
-            *outer -= 1;
-            if *outer == 0 {
-                outermost.close(&mut row.total);
-            }
+        } else if active.leave(symbol) {
+            outermost.close(&mut row.total);
         }
         Ok(())
     })?;

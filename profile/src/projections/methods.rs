@@ -4,7 +4,7 @@ use crate::cycles::Metrics;
 use crate::measure::Measures;
 use crate::model::{Profile, special};
 use crate::natives::NativeCalls;
-use crate::tree::{Symbol, Symbols, Tree, Visit, What};
+use crate::tree::{Active, Symbol, Symbols, Tree, Visit, What};
 
 /// A method's metrics over all its contexts in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Totals {
 /// One row per method in the tree, in order of symbol.
 pub fn by_method(tree: &Tree, symbols: &Symbols) -> Vec<MethodRow> {
     let mut rows: Vec<Option<MethodRow>> = vec![None; symbols.list.len()];
-    let mut active = vec![0u32; symbols.list.len()];
+    let mut active = Active::new(symbols.list.len());
     let symbol_of = |context: u32| match tree.what(context) {
         What::Method(symbol) => Some(symbol),
         What::Root | What::Folded => None,
@@ -75,9 +75,8 @@ pub fn by_method(tree: &Tree, symbols: &Symbols) -> Vec<MethodRow> {
             Visit::Leave { context } => (context, false),
         };
         let Some(symbol) = symbol_of(context) else { return true };
-        let outer = &mut active[symbol as usize];
         if !enter {
-            *outer -= 1;
+            active.leave(symbol);
             return true;
         }
         let metrics = tree.context(context);
@@ -95,11 +94,10 @@ pub fn by_method(tree: &Tree, symbols: &Symbols) -> Vec<MethodRow> {
         row.own = row.own.saturating_add(metrics.own);
         let processor = tree.on_processor(context);
         row.processor.add(&processor.own);
-        if *outer == 0 {
+        if active.enter(symbol) {
             row.cycles_total = row.cycles_total.saturating_add(processor.cycles_total);
             row.total = row.total.saturating_add(metrics.total);
         }
-        *outer += 1;
         true
     };
     tree.walk(|_| {}, visit);

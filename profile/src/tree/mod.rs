@@ -219,6 +219,30 @@ impl Tree {
     }
 }
 
+/// Which methods are active on a [`Tree::walk`]: what a recursive method's inner calls cost is in the outer one's already.
+pub struct Active(Vec<u32>);
+
+impl Active {
+    /// None of so many methods, or whatever is numbered from 0, is.
+    pub fn new(methods: usize) -> Active {
+        Active(vec![0; methods])
+    }
+
+    /// A call begins. Answers whether it is an outermost one.
+    pub fn enter(&mut self, method: u32) -> bool {
+        let calls = &mut self.0[method as usize];
+        *calls += 1;
+        *calls == 1
+    }
+
+    /// The last call of it that has begun ends. Answers whether it was an outermost one.
+    pub fn leave(&mut self, method: u32) -> bool {
+        let calls = &mut self.0[method as usize];
+        *calls -= 1;
+        *calls == 0
+    }
+}
+
 /// A step of [`Tree::walk`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visit {
