@@ -143,6 +143,18 @@ fn tell_if_large(bytes: u64, room: Option<u64>) -> Result<()> {
     Ok(())
 }
 
+/// The metrics to write, in their order: the one named; or all, or bytecodes where there is room for one.
+fn choose(mut all: Vec<Metric>, args: &Export) -> Result<Vec<Metric>> {
+    if args.format == Format::Callgrind {
+        // What callgrind_annotate sorts by, and KCachegrind shows, unless told otherwise: the first.
+        all.sort_by_key(|metric| metric.name != "bytecodes");
+    }
+    let one = matches!(args.format, Format::Collapsed | Format::Chrome).then_some("bytecodes");
+    let Some(name) = args.metric.as_deref().or(one) else { return Ok(all) };
+    let found = find(all.iter(), name, TARGET_ADDS).map_err(|e| anyhow!("{}: {e}", args.part.file.display()));
+    Ok(vec![all.swap_remove(found?)])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,16 +169,4 @@ mod tests {
         assert!(tell_if_large(5 << 20, Some(5 << 20)).is_ok() && tell_if_large(5 << 20, None).is_ok());
         assert!(tell_if_large(5 << 20, Some(0)).is_err());
     }
-}
-
-/// The metrics to write, in their order: the one named; or all, or bytecodes where there is room for one.
-fn choose(mut all: Vec<Metric>, args: &Export) -> Result<Vec<Metric>> {
-    if args.format == Format::Callgrind {
-        // What callgrind_annotate sorts by, and KCachegrind shows, unless told otherwise: the first.
-        all.sort_by_key(|metric| metric.name != "bytecodes");
-    }
-    let one = matches!(args.format, Format::Collapsed | Format::Chrome).then_some("bytecodes");
-    let Some(name) = args.metric.as_deref().or(one) else { return Ok(all) };
-    let found = find(all.iter(), name, TARGET_ADDS).map_err(|e| anyhow!("{}: {e}", args.part.file.display()));
-    Ok(vec![all.swap_remove(found?)])
 }
