@@ -123,17 +123,24 @@ pub struct NotTaken {
     pub ways: usize,
 }
 
-/// The methods of a class (index in [`Profile::classes`]) with code, but for those that `ran`, by index in [`Profile::methods`].
+/// Where the methods that `ran`, by index in [`Profile::methods`], are in their class files, by class.
+pub fn positions(profile: &Profile, ran: &[bool]) -> Vec<BTreeSet<u16>> {
+    let mut positions = vec![BTreeSet::new(); profile.classes.len()];
+    for (method, _) in profile.methods.iter().zip(ran).filter(|(_, ran)| **ran) {
+        positions[method.class as usize].insert(method.index);
+    }
+    positions
+}
+
+/// The methods of a class (index in [`Profile::classes`]) with code, but for those that ran, of all [`positions`].
 ///
 /// # Errors
 /// The profile's copy of the class is damaged.
-pub fn not_run(profile: &Profile, class: u32, ran: &[bool]) -> Result<Vec<NotRun>, CodeError> {
+pub fn not_run(profile: &Profile, class: u32, ran: &[BTreeSet<u16>]) -> Result<Vec<NotRun>, CodeError> {
     let of = &profile.classes[class as usize];
     let fail = |e: cprof_instrument::Error| CodeError { class: of.name.clone(), reason: e.to_string() };
-    let of_class = profile.methods.iter().zip(ran).filter(|(m, ran)| m.class == class && **ran);
-    let ran: BTreeSet<u16> = of_class.map(|(m, _)| m.index).collect();
     let parsed = ClassFile::parse(&of.bytes).map_err(fail)?;
-    all_but(&parsed, &ran).map_err(fail)
+    all_but(&parsed, &ran[class as usize]).map_err(fail)
 }
 
 /// The methods of a class file with code, but for those with these positions in it.

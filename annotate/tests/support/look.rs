@@ -53,7 +53,7 @@ pub fn look(profile: &Profile, model: &dyn CycleEstimator) -> usize {
     }
     let ran = vec![true; profile.methods.len()];
     for class in 0..profile.classes.len() {
-        let _ = lines::not_run(profile, class as u32, &ran); // damaged: an error
+        let _ = lines::not_run(profile, class as u32, &lines::positions(profile, &ran)); // damaged: an error
     }
     annotated
 }

@@ -10,8 +10,8 @@ use cprof_annotate::lines::{self, Line, Lines};
 use cprof_annotate::source::{Source, Sources};
 use cprof_profile::model::Profile;
 use cprof_profile::names::{Pattern, dotted, few, stable, thousands};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub fn files<'m, 'v>(view: &View, methods: &'m [Shown<'v>], what: &str, sources:
         lines::add(&mut files[at].lines, &method.annotation);
         files[at].methods.push(method);
     }
-    let (what, ran) = (Pattern::new(what), view.ran(&view.chosen_nodes()));
+    let (what, ran) = (Pattern::new(what), lines::positions(&view.profile, &view.ran(&view.chosen_nodes())));
     for file in &mut files {
         not_run(view, &what, &ran, file)?;
     }
@@ -75,7 +75,7 @@ pub fn has_lines(method: &Shown<'_>) -> bool {
 
 /// Adds the lines of methods that did not run, with zeros: of those that are meant, and of others between what is shown. What was
 /// not covered is no zero.
-fn not_run(view: &View, what: &Pattern, ran: &[bool], file: &mut File<'_, '_>) -> Result<()> {
+fn not_run(view: &View, what: &Pattern, ran: &[BTreeSet<u16>], file: &mut File<'_, '_>) -> Result<()> {
     let (Some(first), Some(last)) = (file.lines.keys().next().copied(), file.lines.keys().next_back().copied()) else {
         return Ok(());
     };

@@ -12,11 +12,12 @@ use cprof_annotate::lines::{self, Lines, NotRun};
 use cprof_annotate::method::{Annotation, Choice, Way, annotate};
 use cprof_export::lcov::File;
 use cprof_instrument::classfile::ClassFile;
+use cprof_profile::model::Class;
 use cprof_profile::names::stable;
 use notes::Notes;
 use places::Places;
 use program::Program;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The files of what is wanted, by path, with all that they have code for. What is left out is told.
 pub fn files(view: &View, args: &Export) -> Result<BTreeMap<String, File>> {
@@ -27,19 +28,14 @@ pub fn files(view: &View, args: &Export) -> Result<BTreeMap<String, File>> {
 
     let nodes = view.chosen_nodes();
     let ran = view.ran(&nodes);
-    let mut any_ran = vec![false; profile.classes.len()];
-    profile.methods.iter().zip(&ran).filter(|(_, ran)| **ran).for_each(|(method, _)| any_ran[method.class as usize] = true);
-    let wanted: Vec<bool> = profile
-        .classes
-        .iter()
-        .zip(&any_ran)
-        .map(|(class, any_ran)| match &program {
-            Some(program) => program.has(&class.name),
-            None => *any_ran,
-        })
-        .collect();
+    let positions = lines::positions(profile, &ran);
+    let is_wanted = |(class, positions): (&Class, &BTreeSet<u16>)| match &program {
+        Some(program) => program.has(&class.name),
+        None => !positions.is_empty(),
+    };
+    let wanted: Vec<bool> = profile.classes.iter().zip(&positions).map(is_wanted).collect();
     if let Some(program) = &program {
-        let any_ran = profile.classes.iter().zip(&any_ran).any(|(class, ran)| *ran && program.has(&class.name));
+        let any_ran = wanted.iter().zip(&positions).any(|(wanted, positions)| *wanted && !positions.is_empty());
         output::notes(&program.told(view, any_ran));
     }
 
@@ -64,7 +60,7 @@ pub fn files(view: &View, args: &Export) -> Result<BTreeMap<String, File>> {
         return Err(refused);
     }
     for (number, class) in profile.classes.iter().enumerate().filter(|(number, _)| wanted[*number]) {
-        for method in lines::not_run(profile, number as u32, &ran).with_context(damaged)? {
+        for method in lines::not_run(profile, number as u32, &positions).with_context(damaged)? {
             if profile.gaps.iter().any(|gap| gap.is_of(&class.name, &method.name, &method.descriptor)) {
                 coverage.notes.gap();
                 continue;
