@@ -1,8 +1,10 @@
 //! The class files of a program, in directories and jars.
 
 use crate::places::{Place, PlaceError, Things};
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const CLASS_FILES: Things = Things { name: "class files", archive: "a jar" };
@@ -10,8 +12,9 @@ const CLASS_FILES: Things = Things { name: "class files", archive: "a jar" };
 /// No compiler writes such a class file.
 const MAX_SIZE: u64 = 64 << 20;
 
-/// Where a jar has code for newer versions of Java only (JAR file specification, "Multi-release JAR files").
-const VERSIONS: &str = "META-INF/versions";
+/// Where a jar has code for newer versions of Java only (JAR file specification, "Multi-release JAR files"); what a jar was made of,
+/// or is put together from, has that somewhere below.
+const VERSIONS: &str = "META-INF/versions/";
 
 /// A class file.
 pub struct ClassFileAt<'a> {
@@ -31,7 +34,7 @@ pub struct ClassFileAt<'a> {
 /// The place cannot be searched.
 pub fn each(path: &Path, each: &mut dyn FnMut(ClassFileAt<'_>)) -> Result<(), PlaceError> {
     match Place::open(path, CLASS_FILES)? {
-        Place::Directory(directory) => in_directory(&directory, &directory, each),
+        Place::Directory(directory) => in_directory(&directory, &directory, &mut HashSet::new(), each),
         Place::Archive(file, mut archive) => {
             let class_files = archive.file_names().flatten().filter(|name| name.ends_with(".class"));
             let mut entries: Vec<String> = class_files.map(|name| name.into_owned()).collect();
@@ -41,7 +44,7 @@ pub fn each(path: &Path, each: &mut dyn FnMut(ClassFileAt<'_>)) -> Result<(), Pl
                 each(ClassFileAt {
                     name: &format!("{}!{entry}", file.display()),
                     file: &file,
-                    for_newer: Path::new(&entry).starts_with(VERSIONS),
+                    for_newer: entry.contains(VERSIONS),
                     bytes: bytes.as_deref().map_err(|e| e.to_string()),
                 });
             }
@@ -50,21 +53,30 @@ pub fn each(path: &Path, each: &mut dyn FnMut(ClassFileAt<'_>)) -> Result<(), Pl
     }
 }
 
-/// Links to directories are not followed: they may lead back.
-fn in_directory(top: &Path, directory: &Path, each: &mut dyn FnMut(ClassFileAt<'_>)) -> Result<(), PlaceError> {
+/// `seen`: directories by device and number; links may lead back.
+fn in_directory(
+    top: &Path,
+    directory: &Path,
+    seen: &mut HashSet<(u64, u64)>,
+    each: &mut dyn FnMut(ClassFileAt<'_>),
+) -> Result<(), PlaceError> {
     let fail = |e| CLASS_FILES.io(directory, e);
+    let facts = fs::metadata(directory).map_err(fail)?;
+    if !seen.insert((facts.dev(), facts.ino())) {
+        return Ok(());
+    }
     let entries = fs::read_dir(directory).map_err(fail)?.map(|entry| entry.map(|e| e.path()));
     let mut paths: Vec<PathBuf> = entries.collect::<Result<_, _>>().map_err(fail)?;
     paths.sort();
     for path in paths {
-        if path.is_dir() && !path.is_symlink() {
-            in_directory(top, &path, each)?;
+        if path.is_dir() {
+            in_directory(top, &path, seen, each)?;
         } else if path.extension().is_some_and(|extension| extension == "class") && path.is_file() {
             let bytes = File::open(&path).and_then(read);
             each(ClassFileAt {
                 name: &path.display().to_string(),
                 file: &path,
-                for_newer: path.strip_prefix(top).is_ok_and(|path| path.starts_with(VERSIONS)),
+                for_newer: path.strip_prefix(top).is_ok_and(|path| path.to_string_lossy().contains(VERSIONS)),
                 bytes: bytes.as_deref().map_err(|e| e.to_string()),
             });
         }
@@ -96,9 +108,13 @@ mod tests {
         for (name, text) in [("b/c/D.class", "d"), ("A.class", "a"), ("b/C.java", "no"), ("META-INF/versions/9/A.class", "a9")] {
             fs::write(directory.join("tree").join(name), text).unwrap();
         }
-        std::os::unix::fs::symlink(&directory, directory.join("tree/loop")).unwrap();
+        fs::create_dir_all(directory.join("elsewhere")).unwrap();
+        fs::write(directory.join("elsewhere/E.class"), "e").unwrap();
+        std::os::unix::fs::symlink("../elsewhere", directory.join("tree/link")).unwrap();
+        std::os::unix::fs::symlink(".", directory.join("tree/loop")).unwrap();
         let mut zip = zip::ZipWriter::new(File::create(&jar).unwrap());
-        let entries = ["z/Z.class", "BOOT-INF/classes/a/B.class", "META-INF/versions/21/z/Z.class", "x.txt", "bad.class"];
+        let newer = "BOOT-INF/classes/META-INF/versions/21/z/Z.class";
+        let entries = ["z/Z.class", "BOOT-INF/classes/a/B.class", newer, "x.txt", "bad.class"];
         for name in entries {
             zip.start_file(name, SimpleFileOptions::default()).unwrap();
             zip.write_all(name.repeat(9).as_bytes()).unwrap();
@@ -126,14 +142,15 @@ mod tests {
             of(&[
                 ("/tree/A.class", false, true),
                 ("/tree/META-INF/versions/9/A.class", true, true),
-                ("/tree/b/c/D.class", false, true)
+                ("/tree/b/c/D.class", false, true),
+                ("/tree/link/E.class", false, true)
             ])
         );
         assert_eq!(
             found(&jar),
             of(&[
+                (&format!("/it.jar!{newer}"), true, true),
                 ("/it.jar!BOOT-INF/classes/a/B.class", false, true),
-                ("/it.jar!META-INF/versions/21/z/Z.class", true, true),
                 ("/it.jar!bad.class", false, false),
                 ("/it.jar!z/Z.class", false, true),
             ])

@@ -37,6 +37,13 @@ pub struct Source {
     pub lines: Vec<String>,
 }
 
+impl Source {
+    /// Whether it is a file of its own, and none in an archive.
+    pub fn is_file(&self) -> bool {
+        self.name == self.file.display().to_string()
+    }
+}
+
 /// Places where sources are looked for, in order.
 pub struct Sources {
     places: Vec<Place>,

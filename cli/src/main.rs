@@ -81,7 +81,8 @@ fn main() -> ExitCode {
 
 const UNWRITABLE: &str = "standard output cannot be written: ";
 
-/// Without the parser's tip to put `--` before an unknown option: no command here would do anything with the option then.
+/// Without the parser's tip to put `--` before an unknown option: a value that looks like one is none here but for a file called so,
+/// which `./` before its name does for, too.
 fn without_escape(mut said: clap::Error) -> clap::Error {
     if let Some(ContextValue::StyledStrs(tips)) = said.remove(ContextKind::Suggested) {
         let tips: Vec<StyledStr> = tips.into_iter().filter(|tip| !tip.to_string().contains(" as a value, use '-- ")).collect();

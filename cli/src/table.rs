@@ -46,7 +46,7 @@ impl<'h> Table<'h> {
     /// Prints it as Markdown, the last column as code.
     pub fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
         let cell = |(at, text): (usize, &String)| match at + 1 == self.heads.len() {
-            true => markdown::code(text),
+            true => markdown::code_cell(text),
             false => markdown::prose(text),
         };
         let rows: Vec<Vec<String>> = self.rows.iter().map(|row| row.iter().enumerate().map(cell).collect()).collect();

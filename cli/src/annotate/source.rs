@@ -200,7 +200,7 @@ fn print_file(view: &View, file: &File<'_, '_>, source: &Source, out: &mut dyn W
         writeln!(out, "{}", style.warning(&text))?;
     }
     // An archive's time says nothing of what is in it.
-    if source.file.display().to_string() == source.name && is_newer(view, &source.file) {
+    if source.is_file() && is_newer(view, &source.file) {
         let text = format!("{} was changed after the profile was taken: its lines may be others", source.name);
         writeln!(out, "{}", style.warning(&text))?;
     }

@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::formats::{contexts, decimal, message, sums};
-use crate::markdown::{code, prose, table};
+use crate::markdown::{code, code_cell, prose, table};
 use cprof_compare::budget::Outcome;
 use cprof_profile::names::thousands;
 use std::io::{self, Write};
@@ -21,8 +21,15 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         let number = |number: Option<&u64>| number.map(|number| thousands(*number)).unwrap_or_default();
         let order = verdict.limit.order;
         let bound = bound.map(|bound| prose(&format!("{order} {}", decimal(*bound)))).unwrap_or_default();
-        let limit = code(&verdict.limit.text);
-        rows.push(vec![outcome.to_owned(), limit, number(baseline.as_ref()), number(value), bound, code(&verdict.budget.method)]);
+        let limit = code_cell(&verdict.limit.text);
+        rows.push(vec![
+            outcome.to_owned(),
+            limit,
+            number(baseline.as_ref()),
+            number(value),
+            bound,
+            code_cell(&verdict.budget.method),
+        ]);
     }
     table(out, &["", "limit", "baseline", "counted", "must be", "method"], 2, &rows)?;
     let told = report.verdicts.iter().filter(|verdict| !matches!(verdict.outcome, Outcome::Held { .. }));

@@ -12,19 +12,23 @@ use cprof_annotate::lines::{self, Lines, NotRun};
 use cprof_annotate::method::{Annotation, Choice, Way, annotate};
 use cprof_export::lcov::File;
 use cprof_instrument::classfile::ClassFile;
-use cprof_profile::model::Class;
+use cprof_profile::model::{Class, Gap, Profile};
 use cprof_profile::names::stable;
 use notes::Notes;
 use places::Places;
 use program::Program;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+/// So many names are in a note.
+const NAMED: usize = 4;
+
 /// The files of what is wanted, by path, with all that they have code for. What is left out is told.
 pub fn files(view: &View, args: &Export) -> Result<BTreeMap<String, File>> {
     let profile = &view.profile;
     let damaged = || format!("{} cannot be evaluated", view.file);
+    let gaps = Gaps::of(profile);
     let mut coverage = Coverage { files: BTreeMap::new(), places: Places::new(args)?, notes: Notes::default() };
-    let program = (!args.classes.is_empty()).then(|| Program::read(args, profile, &mut coverage)).transpose()?;
+    let program = (!args.classes.is_empty()).then(|| Program::read(args, profile, &gaps, &mut coverage)).transpose()?;
 
     let nodes = view.chosen_nodes();
     let ran = view.ran(&nodes);
@@ -61,7 +65,7 @@ pub fn files(view: &View, args: &Export) -> Result<BTreeMap<String, File>> {
     }
     for (number, class) in profile.classes.iter().enumerate().filter(|(number, _)| wanted[*number]) {
         for method in lines::not_run(profile, number as u32, &positions).with_context(damaged)? {
-            if profile.gaps.iter().any(|gap| gap.is_of(&class.name, &method.name, &method.descriptor)) {
+            if gaps.has(&class.name, &method) {
                 coverage.notes.gap();
                 continue;
             }
@@ -88,20 +92,28 @@ struct Coverage {
 }
 
 impl Coverage {
-    /// The file of a class; none where it was not found. `last`: the last line that is known of it.
-    fn file(&mut self, class: &str, source_file: &str, last: u16) -> Result<Option<&mut File>> {
-        let path = self.places.path(class, source_file, last)?;
-        Ok(path.map(|path| self.files.entry(path).or_default()))
+    /// The file of a method's class, with the method in it; none where it was not found, or where the method has no `lines`, the
+    /// first in its code and the last of all.
+    fn file(
+        &mut self,
+        class: &str,
+        source_file: &str,
+        (name, lines, calls): (&str, Option<(u16, u16)>, u64),
+    ) -> Result<Option<&mut File>> {
+        let lines = lines.filter(|_| !source_file.is_empty());
+        self.notes.method(class, lines.is_some());
+        let Some((first, last)) = lines else { return Ok(None) };
+        let Some(path) = self.places.path(class, source_file, last)? else { return Ok(None) };
+        let file = self.files.entry(path).or_default();
+        file.function(name, first, calls);
+        Ok(Some(file))
     }
 
-    /// Adds a method with its counts. Without line numbers it is in no file.
+    /// Adds a method with its counts.
     fn add(&mut self, class: &str, source_file: &str, name: &str, annotation: &Annotation) -> Result<()> {
         let lines = || annotation.rows.iter().filter_map(|row| row.line);
-        let lines = lines().next().zip(lines().max()).filter(|_| !source_file.is_empty());
-        self.notes.method(class, lines.is_some());
-        let Some((first, last)) = lines else { return Ok(()) };
-        let Some(file) = self.file(class, source_file, last)? else { return Ok(()) };
-        file.function(name, first, annotation.calls);
+        let lines = lines().next().zip(lines().max());
+        let Some(file) = self.file(class, source_file, (name, lines, annotation.calls))? else { return Ok(()) };
         let mut of_method = Lines::new();
         lines::add(&mut of_method, annotation);
         of_method.iter().for_each(|(number, line)| file.line(*number, line.executions));
@@ -118,11 +130,8 @@ impl Coverage {
 
     /// The same with zeros.
     fn add_not_run(&mut self, class: &str, source_file: &str, name: &str, method: &NotRun) -> Result<()> {
-        let lines = method.first.zip(method.lines.last()).filter(|_| !source_file.is_empty());
-        self.notes.method(class, lines.is_some());
-        let Some((first, &last)) = lines else { return Ok(()) };
-        let Some(file) = self.file(class, source_file, last)? else { return Ok(()) };
-        file.function(name, first, 0);
+        let lines = method.first.zip(method.lines.last().copied());
+        let Some(file) = self.file(class, source_file, (name, lines, 0))? else { return Ok(()) };
         method.lines.iter().for_each(|line| file.line(*line, 0));
         for branch in method.branches.iter().filter(|branch| branch.ways > 1) {
             if let Some(line) = branch.line {
@@ -131,6 +140,35 @@ impl Coverage {
         }
         Ok(())
     }
+}
+
+/// What was not covered, by class: that is no zero.
+struct Gaps<'p>(HashMap<&'p str, Vec<&'p Gap>>);
+
+impl<'p> Gaps<'p> {
+    fn of(profile: &'p Profile) -> Gaps<'p> {
+        let mut gaps: HashMap<&str, Vec<&Gap>> = HashMap::new();
+        profile.gaps.iter().for_each(|gap| gaps.entry(&gap.class).or_default().push(gap));
+        Gaps(gaps)
+    }
+
+    fn has(&self, class: &str, method: &NotRun) -> bool {
+        self.0.get(class).is_some_and(|gaps| gaps.iter().any(|gap| gap.is_of(class, &method.name, &method.descriptor)))
+    }
+}
+
+/// What the lines and branches of a class file are, to tell versions of a class apart: the JVM gives an agent that comes later the
+/// same class in other bytes. None where it is damaged.
+fn layout(bytes: &[u8]) -> Option<Vec<NotRun>> {
+    let class = ClassFile::parse(bytes).ok()?;
+    let mut methods = lines::all_but(&class, &BTreeSet::new()).ok()?;
+    methods.sort_by(|a, b| (&a.name, &a.descriptor).cmp(&(&b.name, &b.descriptor)));
+    Some(methods)
+}
+
+/// Whether two class files are the same in that.
+fn same_layout(one: &[u8], other: &[u8]) -> bool {
+    one == other || layout(one).is_some_and(|one| layout(other).is_some_and(|other| one == other))
 }
 
 /// How the methods of a class are called in a file that may have other classes, too.

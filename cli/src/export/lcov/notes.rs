@@ -1,14 +1,12 @@
 //! What is not in the files, or may be another in them than it seems.
 
 use super::places::{Found, Places};
+use super::{NAMED, same_layout};
 use crate::annotate::is_newer;
 use crate::loaded::view::View;
-use cprof_profile::model::Profile;
+use cprof_profile::model::{Profile, RunFacts};
 use cprof_profile::names::{argument, counted, few, stable};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// So many names are in a note.
-const NAMED: usize = 4;
 
 /// What is found out while they are made.
 #[derive(Default)]
@@ -61,7 +59,7 @@ impl Notes {
         match () {
             () if !places.missing().is_empty() => "; --source is the directory in which those of the packages are",
             () if self.lines.is_empty() => "; there is no code in it",
-            () => "; its classes have no line numbers (javac -g)",
+            () => "; its classes have no line numbers or no name of a source (javac -g)",
         }
     }
 }
@@ -86,7 +84,7 @@ pub fn of_profile(profile: &Profile, wanted: &[bool]) -> Vec<String> {
     let mut bytes: HashMap<&str, &[u8]> = HashMap::new();
     let mut several: BTreeSet<String> = BTreeSet::new();
     for class in profile.classes.iter().zip(wanted).filter(|(class, wanted)| **wanted && !class.hidden).map(|(class, _)| class) {
-        if *bytes.entry(&class.name).or_insert(&class.bytes) != &class.bytes[..] {
+        if !same_layout(bytes.entry(&class.name).or_insert(&class.bytes), &class.bytes) {
             several.insert(stable(&class.name, false));
         }
     }
@@ -94,8 +92,13 @@ pub fn of_profile(profile: &Profile, wanted: &[bool]) -> Vec<String> {
         let named = few(&several.iter().collect::<Vec<_>>(), NAMED);
         told.push(format!("there are several versions of {named}, whose lines are put together: no source has them all"));
     }
-    let roots: BTreeSet<&String> = profile.run.roots.iter().chain(profile.runs.iter().flat_map(|run| &run.facts.roots)).collect();
-    if !roots.is_empty() {
+    let mut runs: Vec<&RunFacts> = profile.runs.iter().map(|run| &run.facts).collect();
+    if runs.is_empty() {
+        runs.push(&profile.run);
+    }
+    // One without roots has counted everything.
+    if runs.iter().all(|run| !run.roots.is_empty()) {
+        let roots: BTreeSet<&String> = runs.iter().flat_map(|run| &run.roots).collect();
         let roots = few(&roots.into_iter().collect::<Vec<_>>(), NAMED);
         told.push(format!("only calls of {roots} were counted, and what they call: what else ran has zeros"));
     }

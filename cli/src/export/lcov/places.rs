@@ -69,7 +69,7 @@ impl Places {
 
 impl Found {
     fn new(source: Source, wanted: &str) -> Found {
-        let is_file = source.name == source.file.display().to_string();
+        let is_file = source.is_file();
         Found {
             path: one_line(if is_file { &source.name } else { wanted }),
             file: is_file.then_some(source.file),

@@ -1,6 +1,6 @@
 //! What a program consists of, whether it ran or not.
 
-use super::{Coverage, Names};
+use super::{Coverage, Gaps, NAMED, Names, same_layout};
 use crate::args::Export;
 use crate::loaded::view::View;
 use crate::output;
@@ -12,14 +12,14 @@ use cprof_profile::model::{Class, Profile};
 use cprof_profile::names::{Pattern, counted, few, selects, stable};
 use cprof_profile::options::values;
 use std::collections::{BTreeSet, HashMap, HashSet};
-
-/// So many names are in a note.
-const NAMED: usize = 4;
+use std::path::PathBuf;
 
 /// The classes of `--classes`.
 #[derive(Default)]
 pub struct Program {
     names: HashSet<String>,
+    /// Places without class files.
+    empty: Vec<String>,
     /// Class files that are none.
     unread: Vec<String>,
     /// Classes that the recording was told to leave out.
@@ -30,20 +30,25 @@ pub struct Program {
 
 impl Program {
     /// Reads it, and adds the classes that are not in the profile.
-    pub fn read(args: &Export, profile: &Profile, coverage: &mut Coverage) -> Result<Program> {
-        let mut recorded: HashMap<&str, Vec<&Class>> = HashMap::new();
-        profile.classes.iter().filter(|c| !c.hidden).for_each(|c| recorded.entry(&c.name).or_default().push(c));
-        let selection = Selection::of(profile);
+    pub fn read(args: &Export, profile: &Profile, gaps: &Gaps<'_>, coverage: &mut Coverage) -> Result<Program> {
+        let mut recorded = Recorded { classes: HashMap::new(), selection: Selection::of(profile), gaps };
+        profile.classes.iter().filter(|c| !c.hidden).for_each(|c| recorded.classes.entry(&c.name).or_default().push(c));
         let mut program = Program::default();
         let mut refused = None;
         for place in &args.classes {
+            let mut last = PathBuf::new();
             class_files::each(place, &mut |class_file| {
+                if refused.is_none() && last != class_file.file {
+                    last = class_file.file.to_owned();
+                    refused = output::spares(&args.out, [&last]).err();
+                }
                 if refused.is_none() {
-                    let added = output::spares(&args.out, [&class_file.file.to_owned()])
-                        .and_then(|()| program.add(class_file, profile, &recorded, &selection, coverage));
-                    refused = added.err();
+                    refused = program.add(class_file, &recorded, coverage).err();
                 }
             })?;
+            if last.as_os_str().is_empty() {
+                program.empty.push(place.display().to_string());
+            }
         }
         refused.map_or(Ok(program), Err)
     }
@@ -53,14 +58,7 @@ impl Program {
         self.names.contains(class)
     }
 
-    fn add(
-        &mut self,
-        class_file: ClassFileAt<'_>,
-        profile: &Profile,
-        recorded: &HashMap<&str, Vec<&Class>>,
-        selection: &Selection,
-        coverage: &mut Coverage,
-    ) -> Result<()> {
+    fn add(&mut self, class_file: ClassFileAt<'_>, recorded: &Recorded<'_>, coverage: &mut Coverage) -> Result<()> {
         let read = class_file.bytes.and_then(|bytes| {
             let class = ClassFile::parse(bytes).map_err(|e| e.to_string())?;
             let methods = lines::all_but(&class, &BTreeSet::new()).map_err(|e| e.to_string())?;
@@ -74,8 +72,8 @@ impl Program {
             }
         };
         let name = class.name_str().into_owned();
-        if let Some(versions) = recorded.get(name.as_str()) {
-            let same = versions.iter().any(|version| *version.bytes == *bytes);
+        if let Some(versions) = recorded.classes.get(name.as_str()) {
+            let same = versions.iter().any(|version| same_layout(&version.bytes, bytes));
             *self.recorded.entry(name.clone()).or_default() |= same;
             self.names.insert(name);
             return Ok(());
@@ -86,7 +84,7 @@ impl Program {
             return Ok(());
         }
         let readable = stable(&name, false);
-        if !selection.has(&readable) {
+        if !recorded.selection.has(&readable) {
             self.left_out.insert(readable);
             return Ok(());
         }
@@ -94,7 +92,7 @@ impl Program {
         names.add(&class);
         let source_file = class.source_file().unwrap_or_default();
         for method in &methods {
-            if profile.gaps.iter().any(|gap| gap.is_of(&name, &method.name, &method.descriptor)) {
+            if recorded.gaps.has(&name, method) {
                 coverage.notes.gap();
                 continue;
             }
@@ -106,6 +104,9 @@ impl Program {
     /// What is to be said of it.
     pub fn told(&self, view: &View, any_ran: bool) -> Vec<String> {
         let mut told = Vec::new();
+        if !self.empty.is_empty() {
+            told.push(format!("no class file was found in {}", few(&self.empty, NAMED)));
+        }
         if !self.unread.is_empty() {
             told.push(format!("could not be read, and left out: {}", few(&self.unread, NAMED)));
         }
@@ -119,7 +120,7 @@ impl Program {
         if !other.is_empty() {
             let classes = counted(other.len() as u64, "class that ran is not", "classes that ran are not");
             told.push(format!(
-                "{classes} as in --classes, but of another build, or changed by another agent, and has the lines of what ran: {}",
+                "{classes} as in --classes, but of another build, or changed by another agent; lines are those of what ran: {}",
                 few(&other, NAMED)
             ));
         }
@@ -128,6 +129,14 @@ impl Program {
         }
         told
     }
+}
+
+/// What the profile has of a program.
+struct Recorded<'p> {
+    /// Versions of classes by internal name.
+    classes: HashMap<&'p str, Vec<&'p Class>>,
+    selection: Selection,
+    gaps: &'p Gaps<'p>,
 }
 
 /// What the recording selected of classes, or the recordings of a merged profile.
