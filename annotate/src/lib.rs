@@ -3,8 +3,9 @@
 //! [`annotate`](method::annotate) makes an [`Annotation`](method::Annotation) of each method asked for: its bytecodes as
 //! [`Row`](method::Row)s with text, line, executions, cycles and outcomes, and its basic blocks. All contexts that the caller
 //! chose are added up; the sums over the rows are those of `cprof report`, to the last unit. [`lines`] adds rows up by source
-//! line, [`source`] finds the sources, [`class_files`] what a program consists of, [`disassemble`] is bytecode in the notation of javap, [`charges`] places the cycles of a
-//! processor, and [`histogram`] counts bytecodes by opcode, blocks by size, and branches by outcome.
+//! line, [`source`] finds the sources, [`class_files`] what a program consists of, [`disassemble`] is bytecode in the notation of
+//! javap, [`charges`] places the cycles of a processor, and [`histogram`] counts bytecodes by opcode, blocks by size, and
+//! branches by outcome.
 //!
 //! ```no_run
 //! use cprof_annotate::method::{Choice, annotate};

@@ -78,8 +78,8 @@ impl Program {
             self.names.insert(name);
             return Ok(());
         }
-        // What is for a newer Java is not known to be code of this one. Of several class files of a name the first is the program's, as
-        // on a class path.
+        // What is for a newer Java is not known to be code of this one. Of several class files of a name the first is the
+        // program's, as on a class path.
         if class_file.for_newer || !self.names.insert(name.clone()) {
             return Ok(());
         }
