@@ -1,6 +1,6 @@
 //! The class files of a program, in directories and jars.
 
-use crate::places::{Place, PlaceError, Things};
+use crate::places::{MAX_SIZE, Place, PlaceError, Things, whole};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -8,9 +8,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const CLASS_FILES: Things = Things { name: "class files", archive: "a jar" };
-
-/// No compiler writes such a class file.
-const MAX_SIZE: u64 = 64 << 20;
 
 /// Where a jar has code for newer versions of Java only (JAR file specification, "Multi-release JAR files"); what a jar was made of,
 /// or is put together from, has that somewhere below.
@@ -28,20 +25,20 @@ pub struct ClassFileAt<'a> {
     pub bytes: Result<&'a [u8], String>,
 }
 
-/// Hands the class files in a directory or a jar to `each`, in order of name.
+/// Hands the class files in a directory or a jar to `take`, in order of name.
 ///
 /// # Errors
 /// The place cannot be searched.
-pub fn each(path: &Path, each: &mut dyn FnMut(ClassFileAt<'_>)) -> Result<(), PlaceError> {
+pub fn each(path: &Path, take: &mut dyn FnMut(ClassFileAt<'_>)) -> Result<(), PlaceError> {
     match Place::open(path, CLASS_FILES)? {
-        Place::Directory(directory) => in_directory(&directory, &directory, &mut HashSet::new(), each),
+        Place::Directory(directory) => in_directory(&directory, &directory, &mut HashSet::new(), take),
         Place::Archive(file, mut archive) => {
             let class_files = archive.file_names().flatten().filter(|name| name.ends_with(".class"));
             let mut entries: Vec<String> = class_files.map(|name| name.into_owned()).collect();
             entries.sort();
             for entry in entries {
                 let bytes = archive.by_name(&entry).map_err(io::Error::other).and_then(read);
-                each(ClassFileAt {
+                take(ClassFileAt {
                     name: &format!("{}!{entry}", file.display()),
                     file: &file,
                     for_newer: entry.contains(VERSIONS),
@@ -58,7 +55,7 @@ fn in_directory(
     top: &Path,
     directory: &Path,
     seen: &mut HashSet<(u64, u64)>,
-    each: &mut dyn FnMut(ClassFileAt<'_>),
+    take: &mut dyn FnMut(ClassFileAt<'_>),
 ) -> Result<(), PlaceError> {
     let fail = |e| CLASS_FILES.io(directory, e);
     let facts = fs::metadata(directory).map_err(fail)?;
@@ -70,10 +67,10 @@ fn in_directory(
     paths.sort();
     for path in paths {
         if path.is_dir() {
-            in_directory(top, &path, seen, each)?;
+            in_directory(top, &path, seen, take)?;
         } else if path.extension().is_some_and(|extension| extension == "class") && path.is_file() {
             let bytes = File::open(&path).and_then(read);
-            each(ClassFileAt {
+            take(ClassFileAt {
                 name: &path.display().to_string(),
                 file: &path,
                 for_newer: path.strip_prefix(top).is_ok_and(|path| path.to_string_lossy().contains(VERSIONS)),
@@ -85,12 +82,7 @@ fn in_directory(
 }
 
 fn read(from: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(MAX_SIZE + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 {
-        0..=MAX_SIZE => Ok(bytes),
-        _ => Err(io::Error::other(format!("it is larger than {} MB", MAX_SIZE >> 20))),
-    }
+    whole(from)?.ok_or_else(|| io::Error::other(format!("it is larger than {} MB", MAX_SIZE >> 20)))
 }
 
 #[cfg(test)]

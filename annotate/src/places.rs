@@ -1,11 +1,14 @@
 //! Directories and archives in which files are looked for.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use zip::ZipArchive;
 use zip::result::ZipError;
+
+/// The largest file that is read: nobody writes such a source, and no compiler such a class file.
+pub(crate) const MAX_SIZE: u64 = 64 << 20;
 
 /// What is looked for, as errors name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +75,13 @@ impl Place {
             Err(error) => Err(PlaceError::Archive { things, path, error }),
         }
     }
+}
+
+/// All of a file; none where it is larger than [`MAX_SIZE`].
+pub(crate) fn whole(from: impl Read) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    from.take(MAX_SIZE + 1).read_to_end(&mut bytes)?;
+    Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= MAX_SIZE))
 }
 
 impl Things {

@@ -1,6 +1,6 @@
 //! Finding the sources of classes, in directories and in archives such as `src.zip` or `…-sources.jar`.
 
-use crate::places::{Place, PlaceError, Things};
+use crate::places::{MAX_SIZE, Place, PlaceError, Things, whole};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
@@ -8,9 +8,6 @@ use thiserror::Error;
 use zip::ZipArchive;
 
 const SOURCES: Things = Things { name: "sources", archive: "a zip or jar of sources" };
-
-/// The largest file that is taken for a source.
-const MAX_SIZE: u64 = 64 << 20;
 
 /// A source that cannot be read.
 #[derive(Debug, Error)]
@@ -208,11 +205,7 @@ fn lines(text: &str) -> Vec<String> {
 
 /// The lines of a source.
 fn read(from: impl Read, name: &str, fail: impl Fn(io::Error) -> SourceError) -> Result<Vec<String>, SourceError> {
-    let mut bytes = Vec::new();
-    from.take(MAX_SIZE + 1).read_to_end(&mut bytes).map_err(fail)?;
-    if bytes.len() as u64 > MAX_SIZE {
-        return Err(SourceError::Large { name: name.to_owned() });
-    }
+    let Some(bytes) = whole(from).map_err(fail)? else { return Err(SourceError::Large { name: name.to_owned() }) };
     Ok(lines(&String::from_utf8_lossy(&bytes)))
 }
 

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     signals::outlive_full_files();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(said) => return tell_usage(without_escape(said)),
+        Err(said) => return tell_usage(&without_escape(said)),
     };
     let done = match cli.command {
         Command::Run(run) => launch::run(&run),
@@ -94,7 +94,7 @@ fn without_escape(mut said: clap::Error) -> clap::Error {
 }
 
 /// Help, the version, or what is wrong with the options.
-fn tell_usage(said: clap::Error) -> ExitCode {
+fn tell_usage(said: &clap::Error) -> ExitCode {
     match said.print() {
         Err(e) if !said.use_stderr() && e.kind() != io::ErrorKind::BrokenPipe => {
             output::tell(format_args!("{UNWRITABLE}{e}"));

@@ -228,7 +228,8 @@ pub fn has_place(out: &Path, seen: impl Fn(&Path) -> PathBuf) -> Result<()> {
 pub fn room(out: &Path) -> Option<u64> {
     let file = written(out);
     let is_none = is_standard(out) || descriptor(out).is_some() || file.metadata().is_ok_and(|found| !found.is_file());
-    let space = statvfs(folder(&file)).ok().filter(|_| !is_none)?;
+    // Some file systems say nothing of their size.
+    let space = statvfs(folder(&file)).ok().filter(|space| !is_none && space.f_blocks > 0)?;
     Some(space.f_bfree.saturating_mul(space.f_frsize))
 }
 

@@ -19,11 +19,6 @@ pub struct File {
 }
 
 impl File {
-    /// Whether it has no line.
-    pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
-    }
-
     /// Adds a line.
     pub fn line(&mut self, line: u16, executions: u64) {
         add(self.lines.entry(line).or_default(), executions);
@@ -97,7 +92,6 @@ mod tests {
     #[test]
     fn a_file_and_its_sums() {
         let mut file = File::default();
-        assert!(file.is_empty());
         file.function("B.run(I)V", 7, 0);
         file.function("A,.main", 3, 2);
         file.function("A,.main", 3, 1);

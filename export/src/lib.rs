@@ -1,5 +1,6 @@
 //! Profiles in the formats of other tools, one module each. A format is written from front to back as the contexts are walked, so
-//! that besides the profile little is in memory: what a format has once per method, line, call site or depth.
+//! that besides the profile little is in memory: what a format has once per method, line, call site or depth. Only [`lcov`] has no
+//! contexts.
 
 mod by_line;
 pub mod callgrind;

@@ -5,8 +5,6 @@ mod json;
 mod select;
 mod source;
 
-pub use source::is_newer;
-
 use crate::args::{Annotate, AnnotateFormat};
 use crate::compare::cautions;
 use crate::loaded::view::{Shape, View, share};

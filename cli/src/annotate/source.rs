@@ -8,14 +8,10 @@ use crate::table::Table;
 use anyhow::Result;
 use cprof_annotate::lines::{self, Line, Lines};
 use cprof_annotate::source::{Source, Sources};
-use cprof_profile::model::Profile;
 use cprof_profile::names::{Pattern, dotted, few, stable, thousands};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::Write;
-use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
 
 /// How many lines to show before and behind those with code.
 const AROUND: usize = 2;
@@ -200,21 +196,11 @@ fn print_file(view: &View, file: &File<'_, '_>, source: &Source, out: &mut dyn W
         writeln!(out, "{}", style.warning(&text))?;
     }
     // An archive's time says nothing of what is in it.
-    if source.is_file() && is_newer(view, &source.file) {
+    if source.is_file() && view.is_older_than(&source.file) {
         let text = format!("{} was changed after the profile was taken: its lines may be others", source.name);
         writeln!(out, "{}", style.warning(&text))?;
     }
     Ok(())
-}
-
-/// Whether a source was changed after the profile was taken, or the first of those that it was merged from, as far as that is known:
-/// not where the JVM was killed.
-pub fn is_newer(view: &View, source: &Path) -> bool {
-    let Profile { run, runs, .. } = &view.profile;
-    let ended = runs.iter().map(|run| run.facts.ended_ms).chain([run.ended_ms]).filter(|&ended| ended > 0).min();
-    let changed = fs::metadata(source).and_then(|file| file.modified());
-    let is_later = |ended| changed.is_ok_and(|changed| changed > UNIX_EPOCH + Duration::from_millis(ended));
-    ended.is_some_and(is_later)
 }
 
 /// Numbers from 1 of the lines to show.

@@ -95,7 +95,7 @@ pub fn export(args: &Export) -> Result<()> {
     let hear = |done| progress.reached(done);
     let source = Source::new(sheet, &hear).with_context(|| format!("{} cannot be exported", view.file))?;
     if args.format == Format::Collapsed {
-        tell_if_large(collapsed::size(&source, &chosen[0]), output::room(&args.out))?;
+        check_size(collapsed::size(&source, &chosen[0]), output::room(&args.out))?;
     }
     let mut out = Output::create(&args.out)?;
     let written = match (args.format, args.methods) {
@@ -131,8 +131,8 @@ fn export_lcov(args: &Export) -> Result<()> {
 /// Stacks of so many bytes are told before they are written.
 const LARGE: u64 = 1 << 30;
 
-/// That stacks take much room, and what takes less; refuses those that there is no `room` for.
-fn tell_if_large(bytes: u64, room: Option<u64>) -> Result<()> {
+/// Refuses stacks that there is no `room` for, and says of large ones what takes less.
+fn check_size(bytes: u64, room: Option<u64>) -> Result<()> {
     let size = names::size(bytes);
     let less = "as each has all its callers; --root chooses a part, and cprof flamegraph and the format pprof take less";
     match room {
@@ -161,12 +161,12 @@ mod tests {
 
     #[test]
     fn a_disk_is_not_filled() {
-        let refused = tell_if_large(5 << 30, Some(4 << 30)).unwrap_err().to_string();
+        let refused = check_size(5 << 30, Some(4 << 30)).unwrap_err().to_string();
         assert!(
             refused.starts_with("these stacks take 5.0 GB, ") && refused.ends_with("; there is room for 4.0 GB here"),
             "{refused}"
         );
-        assert!(tell_if_large(5 << 20, Some(5 << 20)).is_ok() && tell_if_large(5 << 20, None).is_ok());
-        assert!(tell_if_large(5 << 20, Some(0)).is_err());
+        assert!(check_size(5 << 20, Some(5 << 20)).is_ok() && check_size(5 << 20, None).is_ok());
+        assert!(check_size(5 << 20, Some(0)).is_err());
     }
 }

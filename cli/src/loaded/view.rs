@@ -18,8 +18,9 @@ use cprof_profile::projections::{Totals, totals, totals_of_nodes};
 use cprof_profile::target::Model;
 use cprof_profile::tree::{Context as Node, Symbol, Symbols, Tree, What};
 use cprof_profile::{file, projections};
-use std::io;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+use std::{fs, io};
 
 /// A profile with what was measured of its nodes.
 pub struct Measured {
@@ -262,6 +263,16 @@ impl View {
         let chosen = self.nodes().method.iter().zip(nodes).filter(|(method, chosen)| **chosen && **method < special::FIRST);
         chosen.for_each(|(method, _)| ran[*method as usize] = true);
         ran
+    }
+
+    /// Whether a file was changed after the profile was taken, or the first of those that it was merged from, as far as that is
+    /// known: not where the JVM was killed.
+    pub fn is_older_than(&self, file: &Path) -> bool {
+        let Profile { run, runs, .. } = &self.profile;
+        let ended = runs.iter().map(|run| run.facts.ended_ms).chain([run.ended_ms]).filter(|&ended| ended > 0).min();
+        let changed = fs::metadata(file).and_then(|file| file.modified());
+        let is_later = |ended| changed.is_ok_and(|changed| changed > UNIX_EPOCH + Duration::from_millis(ended));
+        ended.is_some_and(is_later)
     }
 
     /// That there is nothing to show, and why: zeros and empty files do not explain themselves.

@@ -126,6 +126,9 @@ fn by_reason(coverage: &Coverage<'_>, out: &mut dyn Write, style: Style) -> io::
     for gap in &coverage.gaps {
         reasons.entry(gap.reason).or_default()[usize::from(gap.method.is_none())] += 1;
     }
+    if !coverage.too_large.is_empty() {
+        reasons.insert(TOO_LARGE, [coverage.too_large.len() as u64, 0]);
+    }
     let mut reasons: Vec<(&str, [u64; 2])> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, [methods, classes])| std::cmp::Reverse(methods + classes));
     writeln!(out)?;

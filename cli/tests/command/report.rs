@@ -101,13 +101,20 @@ fn long_lists_of_what_was_not_covered_are_summed_up() {
     let mut recording = cprof_synthetic::demo();
     (0..30).for_each(|number| recording.not_covered(&format!("demo/H{number}"), "a reason"));
     (0..2).for_each(|number| recording.not_covered(&format!("demo/I{number}"), "another"));
+    let mut profile = recording.profile(&[]);
+    let method =
+        cprof_profile::model::Gap { class: "demo/J".to_owned(), method: Some("m()V".to_owned()), reason: "a reason".to_owned() };
+    profile.gaps.push(method);
+    let work = profile.methods.iter().position(|method| method.name == "work").unwrap();
+    profile.methods[work].level = cprof_profile::model::Level::Block;
     let path = std::env::temp_dir().join(format!("cprof-cli-reasons-{}.cprof", std::process::id()));
-    cprof_profile::file::write(&path, &recording.profile(&[])).unwrap();
+    cprof_profile::file::write(&path, &profile).unwrap();
     let written = Profile(path);
     let coverage = written.report(&["--coverage"]);
     let (list, rest) = coverage.split_once("\n\n").unwrap();
-    assert_eq!(list.lines().count(), 33, "{coverage}");
-    assert!(rest.starts_with("30 classes: a reason\n2 classes: another\n1 class: "), "{coverage}");
+    assert_eq!(list.lines().count(), 35, "{coverage}");
+    assert!(rest.starts_with("1 method, 30 classes: a reason\n2 classes: another\n"), "{coverage}");
+    assert!(rest.contains("\n1 method: too large for precise counting\n"), "{coverage}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! `cprof export --format lcov`: the lines, calls and branches that `cprof annotate` and n say; and those that JaCoCo finds, which
-//! counts nothing and has no code in common with cprof.
+//! `cprof export --format lcov`: lines, calls and branches as `cprof annotate` has them, and as they follow from n; and as JaCoCo
+//! finds them, which counts nothing and has no code in common with cprof.
 
 use cprof_export::source_path;
 use cprof_tests::annotated::{json, list, number};

@@ -17,7 +17,7 @@ use cprof_profile::names::stable;
 use notes::Notes;
 use places::Places;
 use program::Program;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// So many names are in a note.
 const NAMED: usize = 4;
@@ -73,14 +73,13 @@ pub fn files(view: &View, args: &Export) -> Result<BTreeMap<String, File>> {
             coverage.add_not_run(&class.name, &class.source_file, &name, &method)?;
         }
     }
-    let Coverage { mut files, places, notes } = coverage;
-    files.retain(|_, file| !file.is_empty());
-    if files.is_empty() {
-        bail!("{}: there is no line to write{}", view.file, notes.way_out(&places));
-    }
+    let Coverage { files, places, notes } = coverage;
     output::notes(&notes.told(view, &places, program.is_some()));
     output::notes(&notes::of_sources(view, &places));
     output::notes(&notes::of_profile(profile, &wanted));
+    if files.is_empty() {
+        bail!("{}: there is no line to write{}", view.file, notes.way_out(&places));
+    }
     Ok(files)
 }
 
@@ -175,25 +174,26 @@ fn same_layout(one: &[u8], other: &[u8]) -> bool {
 struct Names {
     /// The class, for people.
     class: String,
-    /// Names that several methods of one of its versions have.
-    overloaded: HashSet<String>,
+    /// Descriptors by name, of all its versions.
+    descriptors: HashMap<String, BTreeSet<String>>,
 }
 
 impl Names {
     fn new(class: String) -> Names {
-        Names { class, overloaded: HashSet::new() }
+        Names { class, descriptors: HashMap::new() }
     }
 
     /// Adds a version of the class.
     fn add(&mut self, class: &ClassFile<'_>) {
-        let mut seen = HashSet::new();
-        let names = class.methods.iter().filter(|m| m.has_code()).map(|m| m.name_str().into_owned());
-        self.overloaded.extend(names.filter(|name| !seen.insert(name.clone())));
+        for method in class.methods.iter().filter(|m| m.has_code()) {
+            self.descriptors.entry(method.name_str().into_owned()).or_default().insert(method.descriptor_str().into_owned());
+        }
     }
 
     /// `com.acme.Main.run`, and with a descriptor if there are several.
     fn of_method(&self, name: &str, descriptor: &str) -> String {
-        let descriptor = if self.overloaded.contains(name) { descriptor } else { "" };
+        let is_overloaded = self.descriptors.get(name).is_some_and(|descriptors| descriptors.len() > 1);
+        let descriptor = if is_overloaded { descriptor } else { "" };
         format!("{}.{name}{descriptor}", self.class)
     }
 }

@@ -2,7 +2,6 @@
 
 use super::places::{Found, Places};
 use super::{NAMED, same_layout};
-use crate::annotate::is_newer;
 use crate::loaded::view::View;
 use cprof_profile::model::{Profile, RunFacts};
 use cprof_profile::names::{argument, counted, few, stable};
@@ -54,11 +53,11 @@ impl Notes {
         told
     }
 
-    /// For who has got nothing.
+    /// For who has got nothing, where the notes do not say it.
     pub fn way_out(&self, places: &Places) -> &'static str {
         match () {
             () if !places.missing().is_empty() => "; --source is the directory in which those of the packages are",
-            () if self.lines.is_empty() => "; there is no code in it",
+            () if self.lines.is_empty() => "",
             () => "; its classes have no line numbers or no name of a source (javac -g)",
         }
     }
@@ -71,7 +70,7 @@ pub fn of_sources(view: &View, places: &Places) -> Vec<String> {
         (!names.is_empty()).then(|| few(&names, NAMED))
     };
     let short = named(&|found| found.last > found.lines);
-    let newer = named(&|found| found.file.as_ref().is_some_and(|file| is_newer(view, file)));
+    let newer = named(&|found| found.file.as_ref().is_some_and(|file| view.is_older_than(file)));
     let short =
         short.map(|files| format!("the classes have lines that these sources do not have, of which they are not: {files}"));
     let newer = newer.map(|files| format!("changed after the profile was taken, so that lines may be others: {files}"));

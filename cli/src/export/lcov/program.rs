@@ -33,6 +33,7 @@ impl Program {
     pub fn read(args: &Export, profile: &Profile, gaps: &Gaps<'_>, coverage: &mut Coverage) -> Result<Program> {
         let mut recorded = Recorded { classes: HashMap::new(), selection: Selection::of(profile), gaps };
         profile.classes.iter().filter(|c| !c.hidden).for_each(|c| recorded.classes.entry(&c.name).or_default().push(c));
+        output::spares(&args.out, &args.classes)?;
         let mut program = Program::default();
         let mut refused = None;
         for place in &args.classes {
