@@ -12,7 +12,7 @@ pub const RUNTIME: &str = "java/lang/CProfRuntime";
 pub const OLDEST_JDK: u32 = 17;
 
 /// The methods of the runtime class that woven code calls. `n` is the [handle](THREAD_NODE) of the frame's node
-/// (for leaf methods biased, see [`LEAF_BIAS`]), `p` the handle of the node that was current when the
+/// (for leaf methods biased, see [`node::LEAF_BIAS`]), `p` the handle of the node that was current when the
 /// frame was entered. Until the runtime is switched on they do nothing, `current` answers the [`header::EARLY`] node and
 /// `enter` and `leaf` the [`JUNK`] node, so that frames which outlive the switch need no test: they count into junk, and what
 /// they call afterwards hangs below the thread's root.

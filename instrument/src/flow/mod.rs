@@ -488,7 +488,7 @@ impl Graph {
     }
 }
 
-/// Whether an <init> of the named class can be the one that a constructor has to call (JVMS §4.10.1.9, invokespecial).
+/// Whether an `<init>` of the named class can be the one that a constructor has to call (JVMS §4.10.1.9, invokespecial).
 fn is_own_or_super(class: &ClassFile<'_>, name: &[u8]) -> bool {
     name == class.name() || class.super_name() == Some(name)
 }

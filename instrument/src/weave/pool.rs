@@ -27,7 +27,7 @@ pub(super) struct NewConstants {
 
 impl NewConstants {
     /// Starts anew behind a pool of `count` entries (the count as in the file). With `heir`, a class that inherits the
-    /// [forwarders](super::forwarders), the runtime is called through them.
+    /// [`super::forwarders`], the runtime is called through them.
     pub(super) fn begin(&mut self, count: usize, heir: Option<u16>) {
         let (mut bytes, mut integers) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.integers));
         let (mut shared, mut local_names) = (std::mem::take(&mut self.shared), std::mem::take(&mut self.local_names));
