@@ -8,8 +8,12 @@ struct Profile(PathBuf);
 
 impl Profile {
     fn new(test: &str) -> Profile {
+        Profile::of(test, &cprof_synthetic::demo().profile(&[]))
+    }
+
+    fn of(test: &str, profile: &cprof_profile::model::Profile) -> Profile {
         let path = std::env::temp_dir().join(format!("cprof-cli-{test}-{}.cprof", std::process::id()));
-        cprof_profile::file::write(&path, &cprof_synthetic::demo().profile(&[])).unwrap();
+        cprof_profile::file::write(&path, profile).unwrap();
         Profile(path)
     }
 
@@ -75,9 +79,7 @@ fn what_is_said_several_times_is_one_line_and_methods_too_large_are_named() {
     let mut profile = recording.profile(&[]);
     let work = profile.methods.iter().position(|method| method.name == "work").unwrap();
     profile.methods[work].level = cprof_profile::model::Level::Block;
-    let path = std::env::temp_dir().join(format!("cprof-cli-said-{}.cprof", std::process::id()));
-    cprof_profile::file::write(&path, &profile).unwrap();
-    let written = Profile(path);
+    let written = Profile::of("said", &profile);
     let coverage = written.report(&["--coverage"]);
     let hidden: Vec<&str> = coverage.lines().filter(|line| line.starts_with("demo.Hidden")).collect();
     assert_eq!(hidden, ["demo.Hidden: a hidden class that was defined before cprof came (3 times)"]);
@@ -107,9 +109,7 @@ fn long_lists_of_what_was_not_covered_are_summed_up() {
     profile.gaps.push(method);
     let work = profile.methods.iter().position(|method| method.name == "work").unwrap();
     profile.methods[work].level = cprof_profile::model::Level::Block;
-    let path = std::env::temp_dir().join(format!("cprof-cli-reasons-{}.cprof", std::process::id()));
-    cprof_profile::file::write(&path, &profile).unwrap();
-    let written = Profile(path);
+    let written = Profile::of("reasons", &profile);
     let coverage = written.report(&["--coverage"]);
     let (list, rest) = coverage.split_once("\n\n").unwrap();
     assert_eq!(list.lines().count(), 35, "{coverage}");
@@ -180,9 +180,7 @@ fn numbers_that_are_not_told_apart_are_said_to_be_so() {
     let mut profile = cprof_synthetic::demo().profile(&[]);
     let main = profile.threads.iter_mut().find(|thread| thread.name == "main").unwrap();
     main.name = "worker-7".to_owned();
-    let path = std::env::temp_dir().join(format!("cprof-cli-numbers-{}.cprof", std::process::id()));
-    cprof_profile::file::write(&path, &profile).unwrap();
-    let written = Profile(path);
+    let written = Profile::of("numbers", &profile);
     let said = "threads whose names differ in numbers share trees, which";
     for (chosen, told) in [("worker-7", Some("worker-7 does not choose: worker-*\n")), ("worker-*", None)] {
         let output = cprof(&["report", written.0.to_str().unwrap(), "--thread", chosen]);
@@ -200,9 +198,7 @@ fn trees_of_threads_of_several_names_are_told() {
     let mut profile = cprof_synthetic::demo().profile(&[]);
     let main = profile.threads.iter_mut().find(|thread| thread.name == "main").unwrap();
     main.other_names = true;
-    let path = std::env::temp_dir().join(format!("cprof-cli-names-{}.cprof", std::process::id()));
-    cprof_profile::file::write(&path, &profile).unwrap();
-    let written = Profile(path);
+    let written = Profile::of("names", &profile);
     for (chosen, told) in [
         ("main*", "threads of other names counted in 1 tree of those chosen, too\n"),
         ("worker-*", "1 tree is of threads of several names, and not chosen\n"),

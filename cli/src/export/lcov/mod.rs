@@ -26,9 +26,9 @@ const NAMED: usize = 4;
 pub fn files(view: &View, args: &Export) -> Result<BTreeMap<String, File>> {
     let profile = &view.profile;
     let damaged = || format!("{} cannot be evaluated", view.file);
-    let gaps = Gaps::of(profile);
-    let mut coverage = Coverage { files: BTreeMap::new(), places: Places::new(args)?, notes: Notes::default() };
-    let program = (!args.classes.is_empty()).then(|| Program::read(args, profile, &gaps, &mut coverage)).transpose()?;
+    let (places, gaps) = (Places::new(args)?, Gaps::of(profile));
+    let mut coverage = Coverage { files: BTreeMap::new(), places, gaps, notes: Notes::default() };
+    let program = (!args.classes.is_empty()).then(|| Program::read(args, profile, &mut coverage)).transpose()?;
 
     let nodes = view.chosen_nodes();
     let ran = view.ran(&nodes);
@@ -64,16 +64,10 @@ pub fn files(view: &View, args: &Export) -> Result<BTreeMap<String, File>> {
         return Err(refused);
     }
     for (number, class) in profile.classes.iter().enumerate().filter(|(number, _)| wanted[*number]) {
-        for method in lines::not_run(profile, number as u32, &positions).with_context(damaged)? {
-            if gaps.has(&class.name, &method) {
-                coverage.notes.gap();
-                continue;
-            }
-            let name = names[class.name.as_str()].of_method(&method.name, &method.descriptor);
-            coverage.add_not_run(&class.name, &class.source_file, &name, &method)?;
-        }
+        let not_run = lines::not_run(profile, number as u32, &positions).with_context(damaged)?;
+        coverage.add_not_run(&class.name, &class.source_file, &names[class.name.as_str()], &not_run)?;
     }
-    let Coverage { files, places, notes } = coverage;
+    let Coverage { files, places, notes, .. } = coverage;
     output::notes(&notes.told(view, &places, program.is_some()));
     output::notes(&notes::of_sources(view, &places));
     output::notes(&notes::of_profile(profile, &wanted));
@@ -84,13 +78,14 @@ pub fn files(view: &View, args: &Export) -> Result<BTreeMap<String, File>> {
 }
 
 /// Files by path.
-struct Coverage {
+struct Coverage<'p> {
     files: BTreeMap<String, File>,
     places: Places,
+    gaps: Gaps<'p>,
     notes: Notes,
 }
 
-impl Coverage {
+impl Coverage<'_> {
     /// The file of a method's class, with the method in it; none where it was not found, or where the method has no `lines`, the
     /// first in its code and the last of all.
     fn file(
@@ -127,14 +122,21 @@ impl Coverage {
         Ok(())
     }
 
-    /// The same with zeros.
-    fn add_not_run(&mut self, class: &str, source_file: &str, name: &str, method: &NotRun) -> Result<()> {
-        let lines = method.first.zip(method.lines.last().copied());
-        let Some(file) = self.file(class, source_file, (name, lines, 0))? else { return Ok(()) };
-        method.lines.iter().for_each(|line| file.line(*line, 0));
-        for branch in method.branches.iter().filter(|branch| branch.ways > 1) {
-            if let Some(line) = branch.line {
-                file.branch(line, name, branch.bci, &vec![None; branch.ways]);
+    /// Adds methods of a class with zeros, but for those that were not covered.
+    fn add_not_run(&mut self, class: &str, source_file: &str, names: &Names, methods: &[NotRun]) -> Result<()> {
+        for method in methods {
+            if self.gaps.has(class, method) {
+                self.notes.gap();
+                continue;
+            }
+            let name = names.of_method(&method.name, &method.descriptor);
+            let lines = method.first.zip(method.lines.last().copied());
+            let Some(file) = self.file(class, source_file, (&name, lines, 0))? else { continue };
+            method.lines.iter().for_each(|line| file.line(*line, 0));
+            for branch in method.branches.iter().filter(|branch| branch.ways > 1) {
+                if let Some(line) = branch.line {
+                    file.branch(line, &name, branch.bci, &vec![None; branch.ways]);
+                }
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! What a program consists of, whether it ran or not.
 
-use super::{Coverage, Gaps, NAMED, Names, same_layout};
+use super::{Coverage, NAMED, Names, same_layout};
 use crate::args::Export;
 use crate::loaded::view::View;
 use crate::output;
@@ -30,8 +30,8 @@ pub struct Program {
 
 impl Program {
     /// Reads it, and adds the classes that are not in the profile.
-    pub fn read(args: &Export, profile: &Profile, gaps: &Gaps<'_>, coverage: &mut Coverage) -> Result<Program> {
-        let mut recorded = Recorded { classes: HashMap::new(), selection: Selection::of(profile), gaps };
+    pub fn read(args: &Export, profile: &Profile, coverage: &mut Coverage<'_>) -> Result<Program> {
+        let mut recorded = Recorded { classes: HashMap::new(), selection: Selection::of(profile) };
         profile.classes.iter().filter(|c| !c.hidden).for_each(|c| recorded.classes.entry(&c.name).or_default().push(c));
         output::spares(&args.out, &args.classes)?;
         let mut program = Program::default();
@@ -59,7 +59,7 @@ impl Program {
         self.names.contains(class)
     }
 
-    fn add(&mut self, class_file: ClassFileAt<'_>, recorded: &Recorded<'_>, coverage: &mut Coverage) -> Result<()> {
+    fn add(&mut self, class_file: ClassFileAt<'_>, recorded: &Recorded<'_>, coverage: &mut Coverage<'_>) -> Result<()> {
         let read = class_file.bytes.and_then(|bytes| {
             let class = ClassFile::parse(bytes).map_err(|e| e.to_string())?;
             let methods = lines::all_but(&class, &BTreeSet::new()).map_err(|e| e.to_string())?;
@@ -91,15 +91,7 @@ impl Program {
         }
         let mut names = Names::new(readable);
         names.add(&class);
-        let source_file = class.source_file().unwrap_or_default();
-        for method in &methods {
-            if recorded.gaps.has(&name, method) {
-                coverage.notes.gap();
-                continue;
-            }
-            coverage.add_not_run(&name, &source_file, &names.of_method(&method.name, &method.descriptor), method)?;
-        }
-        Ok(())
+        coverage.add_not_run(&name, &class.source_file().unwrap_or_default(), &names, &methods)
     }
 
     /// What is to be said of it.
@@ -137,7 +129,6 @@ struct Recorded<'p> {
     /// Versions of classes by internal name.
     classes: HashMap<&'p str, Vec<&'p Class>>,
     selection: Selection,
-    gaps: &'p Gaps<'p>,
 }
 
 /// What the recording selected of classes, or the recordings of a merged profile.
